@@ -162,6 +162,7 @@ function batchOf(requests: number): UsageRow[] {
     const known = rows.get(client + route);
     if (known) known.requests += 1;
     else {
+      // Every request is answered 2xx.
       const counts = { requests: 1, errors: 0, served: 1, failing: 0, refused: 0 };
       const times = { hour: now - (now % 3_600_000), first: now, last: now, used: now, accepted: now };
       rows.set(client + route, { version: 'v1', client, route, ...counts, ...times });

@@ -77,7 +77,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     if (this.#sentFields) return this.#sentFields;
     const isNewBody = this.body !== undefined;
     const { hash, settings } = this.#adapter.compiled;
-    const accept = settings.prepared?.routes.get(this.route.name)?.accept;
+    const accept = settings.derivedFromContracts?.routes.get(this.route.name)?.accept;
     const passedLines = adaptedRequestLines(this.#fields.passedLines, { hash, isNewBody, accept });
     const framing = isNewBody ? { contentLength: String(this.body?.length), transferEncoding: undefined } : {};
     this.#sentFields = { ...this.#fields, passedLines, ...framing };
@@ -243,7 +243,11 @@ export class ActiveAdapter {
     const templates = version.contract?.paths.entries().map(([template]) => template) ?? [];
     this.state = state;
     this.#version = version.name;
-    this.#adapter = state.adapterFor({ settings, hash: settings.prepared?.hash ?? hashOf(settings), templates });
+    this.#adapter = state.adapterFor({
+      settings,
+      hash: settings.derivedFromContracts?.hash ?? hashOf(settings),
+      templates,
+    });
     this.#prefix = backendVersion?.prefix === 'forward' ? `/${settings.from}` : '';
     this.rewriting = new AdaptedReferences(this.#adapter.compiled, {
       basePath: snapshot.gateway.basePath,

@@ -33,9 +33,9 @@ export class BodyAdapter {
   readonly #routes: ReadonlyMap<string, CompiledRoute>;
 
   constructor(compiled: CompiledAdapter) {
-    const { prepared, body } = compiled.settings;
+    const { derivedFromContracts: derived, body } = compiled.settings;
     this.compiled = compiled;
-    this.#validator = prepared && new AdaptedBodyValidator(prepared);
+    this.#validator = derived && new AdaptedBodyValidator(derived);
     this.#limit = body;
     this.#routes = new Map(compiled.routes.map((route) => [route.name, route]));
   }

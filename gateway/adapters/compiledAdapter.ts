@@ -56,8 +56,11 @@ export class CompiledAdapter {
   }
 }
 
-function preparedForms({ prepared }: AdapterSettings, { method, path }: AdaptedRoute): ParameterForms | undefined {
-  return prepared?.routes.get(`${method} ${path}`)?.parameters;
+function preparedForms(
+  { derivedFromContracts: derived }: AdapterSettings,
+  { method, path }: AdaptedRoute,
+): ParameterForms | undefined {
+  return derived?.routes.get(`${method} ${path}`)?.parameters;
 }
 
 /** The row of an adapted route for one or several statuses. */

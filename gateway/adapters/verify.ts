@@ -35,7 +35,7 @@ function samplesAtLoad(routeCount: number): number {
 /**
  * Compares both contracts of each adapter. The responses of the other version, after the operations, must be allowed by the
  * contract of the adapted version. The requests of the adapted version must be accepted by the other version. Adds faults,
- * warnings and `AdapterSettings.prepared`. `samples`: generated values for each kind of message of a route; default: as at a load.
+ * warnings and `AdapterSettings.derivedFromContracts`. `samples`: generated values for each kind of message of a route; default: as at a load.
  */
 export async function verifyAdapters(result: ConfigResult, samples?: number): Promise<ConfigResult> {
   const { snapshot, source } = result;
@@ -73,7 +73,7 @@ class AdapterCheck {
     this.#sampleCount = samples;
   }
 
-  /** The settings with `prepared`. Undefined: there are faults, or a contract or the other version is missing. */
+  /** The settings with `derivedFromContracts`. Undefined: there are faults, or a contract or the other version is missing. */
   async run(): Promise<AdapterSettings | undefined> {
     const version = this.#version;
     const from = this.#snapshot.versions.get(this.#adapter.from);
@@ -99,7 +99,7 @@ class AdapterCheck {
     }
     if (this.faults.length > 0) return undefined;
     const digests = [version, from].map(({ contract }) => contract?.digest ?? '');
-    return { ...this.#adapter, prepared: prepareAdapter(this.#adapter, { own, other }, digests) };
+    return { ...this.#adapter, derivedFromContracts: prepareAdapter(this.#adapter, { own, other }, digests) };
   }
 
   /** `place`: in routes.yaml. */

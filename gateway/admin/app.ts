@@ -40,17 +40,17 @@ export function createAdmin(
   app.use(probeRoutes(readiness));
   const sessions = new Sessions();
   const attempts = new TokenAttempts();
-  const checkAccess = accessCheck(source, sessions, attempts, clock);
+  const accessOf = accessCheck(source, sessions, attempts, clock);
   const context: AdminContext = {
     source,
     operations,
     lastUse: new LastUse(() => operations.usage),
     traffic: operations.traffic ?? new TrafficSamples(),
-    checkAccess,
+    accessOf,
   };
   app.use(loginRoutes(source, sessions, attempts, clock));
-  app.use(requireAccess(source, checkAccess, attempts, clock));
-  const dashboardContext = { status: () => statusOf(context), ready: () => readiness.ready(), checkAccess, clock };
+  app.use(requireAccess(source, accessOf, attempts, clock));
+  const dashboardContext = { status: () => statusOf(context), ready: () => readiness.ready(), accessOf, clock };
   app.use(dashboardRoutes(dashboardContext, sessions));
   app.use(operatorRoutes(context));
   app.use(shadowRoutes(context));

@@ -28,7 +28,7 @@ export function accessCheck(
     const { adminToken, adminLoopback } = source.current.gateway;
     const givenToken = bearerToken(req);
     if (adminToken !== undefined && givenToken !== undefined && isSameSecret(givenToken, adminToken)) {
-      if (attempts.acceptsFrom(clientAddress(req), adminToken, clock.now())) return 'token';
+      if (attempts.acceptsRightToken(clientAddress(req), adminToken, clock.now())) return 'token';
     }
     const session = sessionOf(req);
     const isLoggedIn =
@@ -40,15 +40,15 @@ export function accessCheck(
   };
 }
 
-/** Refuses requests that `checkAccess` does not admit. Redirects a browser to the login form if a token is set. */
+/** Refuses requests that `accessOf` does not admit. Redirects a browser to the login form if a token is set. */
 export function requireAccess(
   source: { readonly current: Snapshot },
-  checkAccess: AccessCheck,
+  accessOf: AccessCheck,
   attempts: TokenAttempts,
   clock: Clock,
 ): RequestHandler {
   return (req, res, next) => {
-    const admittedBy = checkAccess(req);
+    const admittedBy = accessOf(req);
     const { adminToken } = source.current.gateway;
     if (admittedBy === 'token') attempts.succeed(clientAddress(req), adminToken as string);
     if (admittedBy !== undefined && isSafeFromCsrf(req, admittedBy)) next();
@@ -192,8 +192,8 @@ export class TokenAttempts {
     return firstOfTooMany === undefined ? 0 : firstOfTooMany + failureWindowMs - now;
   }
 
-  /** Whether the right `token` is accepted from `address` at `now`. The caller has compared it. */
-  acceptsFrom(address: string, token: string, now: number): boolean {
+  /** Whether the right `token` is accepted from `address`. An address that sent this token before never has to wait. */
+  acceptsRightToken(address: string, token: string, now: number): boolean {
     return this.#succeeded.get(hostNetworkOf(address)) === token || this.waitMs(address, now) === 0;
   }
 

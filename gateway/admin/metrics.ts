@@ -32,7 +32,7 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
       ...ledgerGauges(operations.usage),
       brownoutGauge(operations.brownouts?.status() ?? []),
       ...(operations.shadow?.()?.metrics() ?? []),
-      ...fleetGauges(operations.fleet, operations.spool),
+      ...fleetGauges(operations.fleet, operations.fleetStore),
     ];
     const text = await exposition([...counted, currentState, operations.exporterMetrics?.() ?? []]);
     res.set('Content-Type', await metricsType()).send(text);
@@ -136,9 +136,9 @@ export function freezeGauges(freezes: readonly FreezeStatus[]): MetricValues[] {
 
 export function fleetGauges(
   fleet: Pick<FleetMember, 'status' | 'refusal'> | undefined,
-  spool: Operations['spool'],
+  store: Operations['fleetStore'],
 ): MetricValues[] {
-  if (!fleet || !spool) return [];
+  if (!fleet || !store) return [];
   const { gateways, config_skew: configSkew } = fleet.status();
   const instances = (['heard', 'silent', 'left', 'gone'] as const).map((state) => ({
     labels: { state },
@@ -148,13 +148,13 @@ export function fleetGauges(
     metricOf('version_gateway_fleet_instances', instances),
     unlabelled('version_gateway_fleet_config_skew', configSkew),
     unlabelled('version_gateway_fleet_config_refused', fleet.refusal ? 1 : 0),
-    unlabelled('version_gateway_fleet_store_up', spool.isStoreUp ? 1 : 0),
-    unlabelled('version_gateway_fleet_spooled_rows', spool.outbox?.rows ?? 0),
-    unlabelled('version_gateway_fleet_spool_ratio', spool.spoolRatio),
+    unlabelled('version_gateway_fleet_store_up', store.isStoreUp ? 1 : 0),
+    unlabelled('version_gateway_fleet_spooled_rows', store.outbox?.rows ?? 0),
+    unlabelled('version_gateway_fleet_spool_ratio', store.spoolRatio),
   ];
 }
 
-type LedgerGauges = Pick<LedgerState, 'problem' | 'incident' | 'unwrittenRows' | 'foldedByLedger'>;
+type LedgerGauges = Pick<LedgerState, 'problem' | 'lastIncident' | 'unwrittenRows' | 'movedToOtherClients'>;
 
 export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
   if (!ledger) return [];
@@ -162,10 +162,10 @@ export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
     unlabelled('version_gateway_ledger_up', ledger.problem === undefined ? 1 : 0),
     metricOf(
       'version_gateway_ledger_last_incident_timestamp_seconds',
-      ledger.incident ? [{ labels: {}, value: ledger.incident.at / 1000 }] : [],
+      ledger.lastIncident ? [{ labels: {}, value: ledger.lastIncident.at / 1000 }] : [],
     ),
     unlabelled('version_gateway_ledger_held_rows', ledger.unwrittenRows),
     // Only the requests that the ledger counted as `other clients`. The serving processes count such requests too, and `exposition` adds both.
-    unlabelled('version_gateway_usage_folded_requests_total', ledger.foldedByLedger),
+    unlabelled('version_gateway_usage_folded_requests_total', ledger.movedToOtherClients),
   ];
 }

@@ -14,7 +14,7 @@ import type { LedgerClient } from './reading/ledgerClient.ts';
 
 export type FleetOperations = Pick<
   FleetMember,
-  'status' | 'refusal' | 'stopBlockers' | 'facts' | 'forget' | 'createCountsQuestion' | 'awaitCounts'
+  'status' | 'refusal' | 'reasonsNotToStop' | 'facts' | 'forget' | 'createCountsQuestion' | 'awaitCounts'
 >;
 
 /** What the admin listener can request from the running gateway. Results are sent as JSON. */
@@ -48,8 +48,8 @@ export interface Operations {
   readonly freezes?: () => readonly FreezeStatus[];
   /** Absent: the gateway is not in a fleet. */
   readonly fleet?: FleetOperations | undefined;
-  /** The counts that wait for the shared store. Absent: the gateway is not in a fleet. */
-  readonly spool?: Pick<Fleet, 'isStoreUp' | 'spoolRatio' | 'outbox'> | undefined;
+  /** The shared store, and the counts that wait for it. Absent: the gateway is not in a fleet. */
+  readonly fleetStore?: Pick<Fleet, 'isStoreUp' | 'spoolRatio' | 'outbox'> | undefined;
 }
 
 /** What the routes of the admin listener share. */
@@ -59,5 +59,5 @@ export interface AdminContext {
   readonly lastUse: LastUse;
   readonly traffic: TrafficSamples;
   /** Why a request is admitted: by the token, a session or its address. Undefined: it is refused. */
-  readonly checkAccess: AccessCheck;
+  readonly accessOf: AccessCheck;
 }

@@ -9,7 +9,7 @@ import {
   type AnswerBody,
   type AnswerProblem,
   type ClientNaming,
-  LedgerTimeoutError,
+  LedgerUnansweredError,
   unknownVersionText,
 } from './reading/ledgerClient.ts';
 import { statusOf } from './status.ts';
@@ -242,10 +242,10 @@ const maxClientLength = 300;
 const maxNameLength = 100;
 
 /** `POST /api/usage/names`: changes the name of a client in the file `usage.names`. */
-function addNaming(router: Router, { source, operations, checkAccess }: AdminContext): void {
+function addNaming(router: Router, { source, operations, accessOf }: AdminContext): void {
   const requireToken: RequestHandler = (req, res, next) => {
     // `machine`: without a token, but from this machine.
-    if (checkAccess(req) !== 'machine') next();
+    if (accessOf(req) !== 'machine') next();
     else sendProblem(res, 'FORBIDDEN', 'Naming a client changes a file. Set gateway.admin_token and log in with it.');
   };
   router.post('/api/usage/names', requireJson, requireToken, express.json({ limit: '16kb' }), async (req, res) => {
@@ -285,7 +285,7 @@ export async function sendAnswer(
     } else sendBody(res, answer);
   } catch (error) {
     if (error instanceof InvalidParameterError) sendProblem(res, 'BAD_REQUEST', error.message);
-    else if (error instanceof LedgerTimeoutError) {
+    else if (error instanceof LedgerUnansweredError) {
       res.set('Retry-After', '30');
       sendProblem(res, 'LEDGER_UNANSWERED', error.message);
     } else throw error;

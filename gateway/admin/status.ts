@@ -53,12 +53,13 @@ const recentIncidentMs = 24 * 3_600_000;
 
 /** Null: usage is not recorded. */
 function ledgerStatus(
-  ledger: Pick<LedgerState, 'problem' | 'incident' | 'unwrittenRows'> | undefined,
+  ledger: Pick<LedgerState, 'problem' | 'lastIncident' | 'unwrittenRows'> | undefined,
   now: number,
 ): object | null {
   if (!ledger) return null;
-  const { problem, incident, unwrittenRows } = ledger;
-  const recentIncident = incident && Math.abs(now - incident.at) < recentIncidentMs ? incident.text : null;
+  const { problem, lastIncident, unwrittenRows } = ledger;
+  const isRecent = lastIncident && Math.abs(now - lastIncident.at) < recentIncidentMs;
+  const recentIncident = isRecent ? lastIncident.text : null;
   return { problem: problem ?? recentIncident, held_rows: unwrittenRows };
 }
 
@@ -91,7 +92,7 @@ function versionList(
   snapshot: Snapshot,
   report: ServingReport,
   now: number,
-  fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
+  fleet: Pick<FleetMember, 'reasonsNotToStop'> | undefined,
 ): object[] {
   const { sortedVersions, versions } = snapshot;
   const unreachable = new Map(unreachableVersions(snapshot, report, now).map((one) => [one.version, one]));
@@ -103,7 +104,7 @@ function versionList(
     versionReport: VersionReport | undefined,
   ): object => {
     const targets = version?.targets ?? versionReport?.targets ?? [];
-    const blockers = stopBlockers(name, targets, snapshot, now, fleet);
+    const blockers = reasonsNotToStop(name, targets, snapshot, now, fleet);
     return {
       ...versionStatus(name, version, versionReport, now, isInFlightKnown, blockers),
       unreachable: unreachable.has(name),
@@ -123,12 +124,12 @@ function versionList(
  * Why the backend of a version may not be stopped once the version has ended, or once an adapter serves it. Undefined: nothing but its
  * own requests.
  */
-function stopBlockers(
+function reasonsNotToStop(
   name: string,
   targets: readonly { readonly url: string }[],
   snapshot: Snapshot,
   now: number,
-  fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
+  fleet: Pick<FleetMember, 'reasonsNotToStop'> | undefined,
 ): string[] | undefined {
   const urls = new Set(targets.map(({ url }) => url));
   const blockers = snapshot.sortedVersions
@@ -137,7 +138,7 @@ function stopBlockers(
   const version = snapshot.versions.get(name);
   if (version === undefined || !isServedByAdapter(version, now)) {
     blockers.push(...adaptedVersions(name, snapshot, now).map((one) => `used by the adapter of /${one.name}`));
-    if (fleet) return [...blockers, ...fleet.stopBlockers(name)];
+    if (fleet) return [...blockers, ...fleet.reasonsNotToStop(name)];
   }
   return blockers.length > 0 ? blockers : undefined;
 }

@@ -20,7 +20,7 @@ export interface AdapterSettings {
   readonly pairs: number;
   readonly routes: readonly AdapterRoute[];
   /** Undefined until both contracts have been compared. */
-  readonly prepared: PreparedAdapter | undefined;
+  readonly derivedFromContracts: PreparedAdapter | undefined;
 }
 
 export type AdapterRoute = AdaptedRoute | GoneRoute;

@@ -42,7 +42,7 @@ export function digestOf(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** Stands for the digest of a file that cannot be read. Equal failures give equal texts. Undefined: the file does not exist. */
+/** What a watch compares if a file cannot be read. Equal failures give equal texts. Undefined: the file does not exist. */
 export function digestOfFailure(error: unknown): string | undefined {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
   return `unreadable: ${error instanceof Error ? error.message : String(error)}`;

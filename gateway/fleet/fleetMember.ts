@@ -8,7 +8,7 @@ import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { BrownoutRecord } from '../usage/usageRow.ts';
 import { ConfigAgreement, type ConfiguredGateway } from './configAgreement.ts';
 import { type FleetJson, fleetJson } from './fleetJson.ts';
-import { FleetView, fleetFacts, ledgerGaps, loadElsewhere, stopBlockers } from './fleetView.ts';
+import { FleetView, fleetFacts, ledgerGaps, loadElsewhere, reasonsNotToStop } from './fleetView.ts';
 import type { ForgetOutcome } from './forget.ts';
 import { type GatewayIdentity, type GatewayState, ownAddresses, type VersionLoad } from './membership.ts';
 import { CountsQuestions, loadsOf, type OwnQuestion, type QuestionOptions, readIntervalMs } from './questions.ts';
@@ -189,8 +189,8 @@ export class FleetMember {
   }
 
   /** Why a version is not safe to stop; empty if it is. */
-  stopBlockers(version: string): string[] {
-    return stopBlockers(this.view, version);
+  reasonsNotToStop(version: string): string[] {
+    return reasonsNotToStop(this.view, version);
   }
 
   /** A question to the other gateways, for `facts` and `awaitCounts`: does the ledger have all calls that ended before now? */

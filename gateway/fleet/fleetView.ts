@@ -152,7 +152,7 @@ function mostCommonConfig(heard: readonly GatewayRow[]): string | undefined {
  * Why a version is not safe to stop: each gateway that serves it, has requests in flight or was not heard. Empty if it is safe.
  * `version`: the path segment, `v1`.
  */
-export function stopBlockers(view: Pick<FleetView, 'problem' | 'instances'>, version: string): string[] {
+export function reasonsNotToStop(view: Pick<FleetView, 'problem' | 'instances'>, version: string): string[] {
   if (view.problem !== undefined) return [`the shared store does not answer (${printableExcerpt(view.problem, 200)})`];
   const current = view.instances.filter(({ state }) => state === 'heard' || state === 'silent');
   const blockers = current.flatMap((one) => {

@@ -56,7 +56,7 @@ export class Forwarding implements ResponseHandler {
   /** Ends an endless stream cleanly when its version is retired, its target is removed, or the gateway stops. Safe to call twice. */
   endIfEndless(): void {
     this.#mustEndIfEndless = true;
-    this.#tunnel?.endIfEndless();
+    this.#tunnel?.endGracefully();
     if (!this.#response.endless || this.#ended) return;
     this.#response.end([]);
     this.abort();

@@ -117,23 +117,23 @@ export class Tunnel implements ResponseHandler {
 
   clientClosed(): void {
     const { socket, closed } = this.#connection;
-    if (closed || this.#phase === 'open' || !this.#toTarget.ended) {
+    const mayStillSendClose = !closed && this.#phase !== 'open' && this.#toTarget.ended;
+    if (!mayStillSendClose) {
       this.#connection.destroy();
       this.#onClose();
       return;
     }
-    // The Close for the target may not be sent completely yet.
     socket.once('close', this.#onClose);
     this.#toClient.ended = true;
     if (this.#phase === 'leaving') this.#continueClosing();
   }
 
   /** Sends both sides a Close, each as soon as the current frame of its direction is complete. Safe to call twice. */
-  endIfEndless(): void {
+  endGracefully(): void {
     if (this.#phase !== 'open') return;
     this.#phase = 'leaving';
-    this.#toClient.endIfEndless();
-    this.#toTarget.endIfEndless();
+    this.#toClient.endAtFrameBoundary();
+    this.#toTarget.endAtFrameBoundary();
     this.#continueClosing();
   }
 
@@ -195,14 +195,15 @@ class TunnelDirection {
   /** False if the receiver reads too slowly. */
   pass(chunk: Buffer): boolean {
     if (this.ended) return true;
-    const end = this.#frames?.follow(chunk, this.#isGoingAway) ?? chunk.length;
-    const flowing = this.#receiver.write(end === chunk.length ? chunk : chunk.subarray(0, end));
+    const onlyToBoundary = this.#isGoingAway;
+    const length = this.#frames?.follow(chunk, onlyToBoundary) ?? chunk.length;
+    const flowing = this.#receiver.write(length === chunk.length ? chunk : chunk.subarray(0, length));
     if (this.#isGoingAway) this.#endBetweenFrames();
     return flowing || this.ended;
   }
 
   /** Ends at the next frame boundary, with a Close of status 1001. A tunnel without WebSocket ends at once. */
-  endIfEndless(): void {
+  endAtFrameBoundary(): void {
     if (this.ended) return;
     this.#isGoingAway = true;
     this.#endBetweenFrames();
@@ -217,7 +218,8 @@ class TunnelDirection {
   #endBetweenFrames(): void {
     if (this.#frames?.isAtBoundary === false) return;
     // No frame may follow a Close (RFC 6455 §5.5.1).
-    if (this.#frames?.closing === false && this.#receiver.writable) this.#receiver.write(goingAwayFrame(this.#masked));
+    if (this.#frames?.hasSeenClose === false && this.#receiver.writable)
+      this.#receiver.write(goingAwayFrame(this.#masked));
     this.end();
   }
 }

@@ -10,7 +10,7 @@ const goingAwayPayload = Buffer.from('\x03\xe9going away', 'latin1');
  */
 export class FrameFollower {
   /** A Close frame has passed or is passing: it is the last of its direction (RFC 6455 §5.5.1). */
-  closing = false;
+  hasSeenClose = false;
   #next: 'opcode' | 'length' | 'longLength' | 'rest' = 'opcode';
   // While a long length is read: how many of its bytes are still to come, and its value so far.
   #lengthBytesLeft = 0;
@@ -24,12 +24,12 @@ export class FrameFollower {
   }
 
   /**
-   * Reads `chunk` to its end, or with `toBoundary` to the next frame boundary. Returns the offset after the last byte that was
+   * Reads `chunk` to its end, or with `onlyToBoundary` to the next frame boundary. Returns the offset after the last byte that was
    * read.
    */
-  follow(chunk: Buffer, toBoundary: boolean): number {
+  follow(chunk: Buffer, onlyToBoundary: boolean): number {
     let at = 0;
-    while (at < chunk.length && !(toBoundary && this.#next === 'opcode')) {
+    while (at < chunk.length && !(onlyToBoundary && this.#next === 'opcode')) {
       if (this.#next === 'rest') {
         const passed = Math.min(this.#bytesLeft, chunk.length - at);
         at += passed;
@@ -44,7 +44,7 @@ export class FrameFollower {
 
   #readHeaderByte(byte: number): void {
     if (this.#next === 'opcode') {
-      if ((byte & 0x0f) === closeOpcode) this.closing = true;
+      if ((byte & 0x0f) === closeOpcode) this.hasSeenClose = true;
       this.#next = 'length';
     } else if (this.#next === 'length') {
       const length = byte & 0x7f;

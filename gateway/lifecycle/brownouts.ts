@@ -84,15 +84,15 @@ export function brownoutStatus(
   successorChecked: number | undefined,
   now: number,
 ): BrownoutStatus {
-  const stateWithoutRecord = now < end ? 'planned' : 'missed';
-  const state = record?.state === 'approved' && now >= at ? (now < end ? 'running' : 'ended') : record?.state;
+  let state: BrownoutState = record?.state ?? (now < end ? 'planned' : 'missed');
+  if (state === 'approved' && now >= at) state = now < end ? 'running' : 'ended';
   return {
     version,
     at: rfc3339(at),
     until: rfc3339(end),
     clients,
     routes: routes?.map(({ method, path }) => `${method} ${path}`) ?? null,
-    state: state ?? stateWithoutRecord,
+    state,
     reason: record?.reason ?? null,
     successor_checked: successorChecked === undefined ? null : rfc3339(successorChecked),
   };
@@ -116,8 +116,8 @@ export function endLine(
 }
 
 /**
- * Messages about brownouts of a version that an edit announces too late, moves earlier, makes longer or extends to more clients
- * or routes. A brownout may be removed, made shorter or restricted at any time. `notice`: `brownout.notice`, ms.
+ * Messages about an edit that announces a brownout of a version too late, moves it earlier, makes it longer or extends it to more
+ * clients or routes. A brownout may be removed, made shorter or restricted at any time. `notice`: `brownout.notice`, ms.
  */
 export function brownoutMessages(
   { name, brownouts: before }: AcceptedVersion,

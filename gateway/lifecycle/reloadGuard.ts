@@ -133,8 +133,9 @@ export interface EditEffects {
 export function newServingAdapters(before: Pick<Snapshot, 'versions'>, after: Snapshot): NewServingAdapter[] {
   return after.sortedVersions.flatMap(({ name: version, adapter, contract }) => {
     const current = before.versions.get(version)?.adapter;
-    const hash = adapter?.prepared?.hash;
-    if (adapter?.mode !== 'serve' || (current?.mode === 'serve' && current.prepared?.hash === hash)) return [];
+    const hash = adapter?.derivedFromContracts?.hash;
+    if (adapter?.mode !== 'serve' || (current?.mode === 'serve' && current.derivedFromContracts?.hash === hash))
+      return [];
     const fromContract = after.versions.get(adapter.from)?.contract?.digest;
     const adapted = adapter.routes.filter((route) => !('gone' in route));
     const routes = adapted.map(({ method, path }) => `${method} ${path}`);

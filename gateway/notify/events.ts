@@ -10,7 +10,7 @@ const dayMs = 86_400_000;
 const lateMs = 7 * dayMs;
 // Without `brownout.notice`, a brownout is reported this long before it begins.
 const defaultNoticeMs = 7 * dayMs;
-// For this long after the last time at which a gateway may find an event, the queue remembers that it was sent.
+// A gateway may find the same event again. The queue remembers sent events until this long after the last such time.
 export const rememberedMs = 30 * dayMs;
 
 /** The most events of one group, such as the new clients of a version on one day (UTC). A summary follows after the day. */
@@ -98,7 +98,7 @@ export function dateEvents(snapshot: Snapshot, now: number, brownouts: readonly 
   return [...endingEvents, ...announcedBrownouts(snapshot, now, brownouts)];
 }
 
-/** The brownouts that begin within their notice. Whether a brownout begins is decided shortly before its start. */
+/** The brownouts that are due within their notice. The title is `is due`: shortly before the start, a brownout may still be skipped. */
 function announcedBrownouts(snapshot: Snapshot, now: number, statuses: readonly BrownoutStatus[]): NotifyEvent[] {
   const noticeMs = snapshot.brownout.notice || defaultNoticeMs;
   const cancelledStatuses = statuses.filter(({ state }) => state === 'stopped' || state === 'skipped');

@@ -27,7 +27,7 @@ export interface NotifierOptions {
     | {
         readonly problem: string | undefined;
         /** An event that interrupted the coverage of the ledger and is over. */
-        readonly incident: { readonly at: number; readonly text: string } | undefined;
+        readonly lastIncident: { readonly at: number; readonly text: string } | undefined;
       }
     | undefined;
   /** Why the shared store of the fleet cannot be used; undefined: it can be used, or there is none. */
@@ -188,7 +188,7 @@ export class Notifier {
       if (since === undefined) this.#problemSince.set(kind, now);
       else if (now - since >= reportProblemAfterMs) events.push(ledgerProblemEvent(gateway, kind, problem, since));
     }
-    const incident = ledger?.incident;
+    const incident = ledger?.lastIncident;
     if (incident && incident.at !== this.#incidentAt) {
       this.#incidentAt = incident.at;
       events.push(ledgerProblemEvent(gateway, 'coverage', incident.text, incident.at));

@@ -41,7 +41,7 @@ export function activate(
     requestsByVersion.set(name, requests);
     requests.maxInFlight = version.limits.inFlight;
     // The admin API reports no failures of an adapter that a reload has replaced.
-    const adapterHash = version.adapter?.prepared?.hash;
+    const adapterHash = version.adapter?.derivedFromContracts?.hash;
     if (adapterHash !== undefined) requests.adapterState?.forgetOther(adapterHash);
     const pool = pools.get(backend) ?? new Pool([], version.balance);
     for (const target of pool.targets)

@@ -198,7 +198,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         shadow: () => shadow,
         freezes: () => freezes.status(),
         fleet: member,
-        spool: options.fleet,
+        fleetStore: options.fleet,
       },
     );
   };

@@ -31,17 +31,17 @@ export function ledgerSettingsOf({ usage, fleet }: Snapshot): LedgerSettings {
   return fleet ? { ...usage, spool: fleet.spool } : usage;
 }
 
-/** Writes usage counts to the ledger. The salt is the current one of the ledger. `onTake`: called for each batch. */
+/** Writes usage counts to the ledger. The salt is the current one of the ledger. `onBatch`: called for each batch. */
 export function usageSinkOf(
   ledger: WritableLedger,
-  onTake: (batch: UsageBatch, since: number) => void = () => {},
+  onBatch: (batch: UsageBatch, since: number) => void = () => {},
 ): UsageSink {
   return {
     get salt() {
       return ledger.salt;
     },
-    take: (batch, salt, since) => {
-      onTake(batch, since);
+    receive: (batch, salt, since) => {
+      onBatch(batch, since);
       ledger.add(salt === ledger.salt ? batch : withoutTags(batch));
     },
   };

@@ -67,7 +67,7 @@ export interface UsageSink {
    * `salt`: that of the tags in the batch. Counts from before a change of the salt may arrive after the change. `since`: no
    * request in the batch ended before this time, epoch ms.
    */
-  take(batch: UsageBatch, salt: string, since: number): void;
+  receive(batch: UsageBatch, salt: string, since: number): void;
 }
 
 /** Starts to serve a snapshot. @throws the listener's own errors, such as EADDRINUSE. */

@@ -44,7 +44,7 @@ export class Telemetry {
   /** All calls that ended before this time were passed on, epoch ms. */
   #passedOnUntil: number;
   readonly #timer: NodeJS.Timeout | undefined;
-  // After a reload, this stays the base path of the previous snapshot until the exchanges that ended with it are recorded.
+  // The base path of the exchanges that are not recorded yet. A reload changes it after the earlier exchanges are recorded.
   #basePath: string;
   /** The settings that the collector uses, as text to compare. */
   #collectorKey: string;
@@ -155,7 +155,7 @@ export class Telemetry {
       : this.#collector?.count(unlisted ? { ...exchange, ...unlisted, unlisted: true } : exchange);
     this.#log?.record(exchange, client);
     this.#otlp?.record(exchange, client);
-    // The later exchanges of the same batch have ended, too, but are not counted yet.
+    // Not the present time: later exchanges of this batch ended before it, and are not counted yet.
     this.#passOnIfMany(exchange.endedAt);
   }
 
@@ -184,7 +184,7 @@ export class Telemetry {
   /** `until`: all calls that ended before this time are counted, epoch ms. */
   #passOn(until: number): void {
     const batch = this.#collector?.take() ?? [];
-    if (batch.length > 0) this.#usageSink?.take(batch, this.#identification.salt, this.#passedOnUntil);
+    if (batch.length > 0) this.#usageSink?.receive(batch, this.#identification.salt, this.#passedOnUntil);
     this.#passedOnUntil = until;
   }
 
@@ -196,7 +196,7 @@ export class Telemetry {
     if (!this.#collector) return;
     request.counted ??= this.#collector.open(request.countedSoFar());
     const { counted, status } = request;
-    const served = !counted.served && status > 0 && request.countedSoFar().served;
-    this.#collector.refresh(counted, this.#clock.now(), status, served);
+    const isNewlyServed = !counted.served && status > 0 && request.countedSoFar().served;
+    this.#collector.refresh(counted, this.#clock.now(), status, isNewlyServed);
   }
 }

@@ -67,8 +67,8 @@ class Worker {
   async #resultOf(request: WorkerRequest, handle: SendHandle): Promise<WorkerResult> {
     if (request.kind === 'serve') {
       const notice = (line: string): void => void send({ kind: 'notice', line });
-      const take: UsageSink['take'] = (batch, salt, since) => void send({ kind: 'usage', batch, salt, since });
-      const usage = request.salt === undefined ? undefined : this.#usageSink(request.salt, take);
+      const receive: UsageSink['receive'] = (batch, salt, since) => void send({ kind: 'usage', batch, salt, since });
+      const usage = request.salt === undefined ? undefined : this.#usageSink(request.salt, receive);
       const otlp = (batch: OtlpBatch): Promise<void> => send({ kind: 'otlp', batch });
       const shadow: ServeOptions['shadow'] = (batch) => send({ kind: 'shadow', batch });
       const listen = async (server: Server, address: HostPort): Promise<void> => {
@@ -131,14 +131,14 @@ class Worker {
     return promise;
   }
 
-  #usageSink(salt: string, take: UsageSink['take']): UsageSink {
+  #usageSink(salt: string, receive: UsageSink['receive']): UsageSink {
     this.#salt = salt;
     const currentSalt = (): string => this.#salt;
     return {
       get salt() {
         return currentSalt();
       },
-      take,
+      receive,
     };
   }
 }

@@ -93,7 +93,7 @@ export class WorkerHandle {
         handle: SendHandle,
       ) => {
         if (message.kind === 'notice') notice(`worker ${this.pid}: ${message.line}`);
-        else if (message.kind === 'usage') usage?.take(message.batch, message.salt, message.since);
+        else if (message.kind === 'usage') usage?.receive(message.batch, message.salt, message.since);
         else if (message.kind === 'otlp') void otlp?.(message.batch);
         else if (message.kind === 'shadow') void shadow?.(message.batch);
         else if (message.kind === 'ownUsageQuestion') void this.#answerOwnUsage(message);

@@ -2,7 +2,7 @@ import { isList, isMap, type Located } from '../compat/document/located.ts';
 import { CompareError } from '../compat/failure.ts';
 import { BodyPath, type PathBudget } from './paths.ts';
 import { bareType, type ContractResponses, isJson, type ListedResponse } from './responses.ts';
-import { type ComparedResponse, notJson, parsedBody, type ResponsePair, tooDeep, valueIn } from './sample.ts';
+import { type ComparedResponse, notJson, parsedBody, type ResponsePair, tooDeep, valueIfJson } from './sample.ts';
 import { addObservation, compareShapes, declaredAt, type Observation } from './shapes.ts';
 
 // Paths that are recorded for one route and status. Further ones are ignored.
@@ -34,27 +34,24 @@ export class ResponseComparer {
     try {
       return this.#compare(pair);
     } finally {
-      for (const validator of [
-        this.#oldContract.openValidator,
-        this.#oldContract.strictValidator,
-        this.#newContract.openValidator,
-        this.#newContract.strictValidator,
-      ])
-        validator?.forget();
+      for (const { openValidator, strictValidator } of [this.#oldContract, this.#newContract]) {
+        openValidator?.forget();
+        strictValidator?.forget();
+      }
       // JavaScript keeps the text that the last regular expression matched (`RegExp.lastMatch`). An empty match replaces it.
       /^/.test('');
     }
   }
 
   #compare(pair: ResponsePair): Observation[] {
-    const { old, new: newResponse, withoutCredentials } = pair;
+    const { old, new: newResponse, copyLacksCredentials } = pair;
     const into: Observation[] = [];
-    /** Adds the observation about the pair itself. @returns all observations */
+    /** Adds the observation about the pair itself: each response that exists has the share 1. @returns all observations */
     const addPair = (detail: string): Observation[] => {
       addObservation(into, { status: old.status, what: 'pair', detail, oldShare: 1, newShare: newResponse ? 1 : 0 });
       return into;
     };
-    if (withoutCredentials && newResponse && isAccessRefusal(newResponse.status) && !isAccessRefusal(old.status))
+    if (copyLacksCredentials && newResponse && isAccessRefusal(newResponse.status) && !isAccessRefusal(old.status))
       return addPair('refused');
     if (newResponse) this.#compareStatus(pair, newResponse, into);
     if (newResponse && newResponse.status !== old.status && !(isSuccess(old.status) && isSuccess(newResponse.status)))
@@ -74,8 +71,9 @@ export class ResponseComparer {
     }
     const [oldListed, newListed] = this.#listedResponses(pair, newResponse);
     const { root, budget } = this.#pathsOf(pair, oldListed.schema, newListed.schema);
-    const [oldBody, newBody] = [valueIn(oldParsed), newResponse && valueIn(newParsed)];
+    const [oldBody, newBody] = [valueIfJson(oldParsed), newResponse && valueIfJson(newParsed)];
     this.#compareContracts(pair, [oldBody, newBody], [oldListed.schema, newListed.schema], root, into);
+    // At the root, the only value is the body.
     if (newResponse) compareShapes(root, [oldBody], [newBody], old.status, into);
     if (budget.isExceeded) addPair('more paths');
     return addPair('body');
@@ -90,12 +88,11 @@ export class ResponseComparer {
 
   #compareStatus(pair: ResponsePair, newResponse: ComparedResponse, into: Observation[]): void {
     for (const status of new Set([pair.old.status, newResponse.status])) {
-      const [oldListed, newListed] = this.#listedResponses(
-        { ...pair, old: { ...pair.old, status } },
-        { ...newResponse, status },
-      );
+      // How both contracts list the same status.
+      const old = { ...pair.old, status };
+      const [oldListed, newListed] = this.#listedResponses({ ...pair, old }, { ...newResponse, status });
       const listing = statusListing(newListed, this.#newContract);
-      // 400 and 422 are expected if the new contract requires a further parameter. `required` in the evidence stands for that.
+      // If the new contract requires a further parameter, 400 and 422 are expected. Their evidence has `required` instead of `optional`.
       const isInvalidRequest =
         listing === 'optional' && invalidRequestStatuses.has(status) && this.#requiresMoreParameters(pair);
       const declares = `${statusListing(oldListed, this.#oldContract)} → ${isInvalidRequest ? 'required' : listing}`;
@@ -191,7 +188,7 @@ export class ResponseComparer {
       return found;
     };
     const shareOf = (violation: PlacedViolation | undefined, body: unknown): number =>
-      violation ? Math.min(1, violation.count / countOwners(violation.path.text, body)) : 0;
+      violation ? Math.min(1, violation.count / countJudgedValues(violation.path.text, body)) : 0;
     const invalid = [
       violationsOf('strict', 'old', oldBody),
       violationsOf('strict', kind === 'control' ? 'old' : 'new', newBody),
@@ -204,6 +201,7 @@ export class ResponseComparer {
       ? ([ofTypes(violationsOf('strict', 'new', oldBody)), ofTypes(invalid[1])] as const)
       : undefined;
     const invalidPaths = new Set([...invalid[1].values()].map(({ path }) => path));
+    // Counted as `invalid` already.
     for (const [key, { path }] of changed[1]) if (invalidPaths.has(path)) changed[1].delete(key);
     for (const [what, ofOld, ofNew] of [
       ['invalid', ...invalid],
@@ -242,10 +240,10 @@ function pathTo(root: BodyPath, keys: readonly string[], body: unknown): BodyPat
 }
 
 /**
- * The number of values in a body that could violate a rule at `pointer`: the objects that could have its last field, or all items or
- * entries if it ends with `*`. At least 1.
+ * How many values of a body a rule at `pointer` applies to; at least 1. If `pointer` ends with `*`, these are all items or entries.
+ * Otherwise they are the objects that may have the last field of `pointer`.
  */
-function countOwners(pointer: string, body: unknown): number {
+function countJudgedValues(pointer: string, body: unknown): number {
   const keys = pointer.split('/').slice(1);
   const ownerKeys = keys.at(-1) === '*' ? keys : keys.slice(0, -1);
   let values = [body];
@@ -267,6 +265,7 @@ function descendantsOf(path: BodyPath): BodyPath[] {
 /** The statuses for a request that the contract does not allow. */
 const invalidRequestStatuses: ReadonlySet<number> = new Set([400, 422]);
 
+/** Evidence has the same words for statuses and for fields: `optional` means that the contract lists the status. */
 function statusListing({ hasRoute, hasStatus }: ListedResponse, { isKnown }: ContractResponses): string {
   if (!isKnown) return 'no schema';
   return hasRoute ? (hasStatus ? 'optional' : 'unlisted') : 'no route';

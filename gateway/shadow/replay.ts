@@ -192,7 +192,7 @@ class Replay {
     const newResponse = await this.#fetch('new', request, planned);
     if (newResponse === undefined) return;
     const { method, template, toTemplate } = request;
-    const pair = { method, template, toTemplate, old: oldResponse, withoutCredentials: false, at: Date.now() };
+    const pair = { method, template, toTemplate, old: oldResponse, copyLacksCredentials: false, at: Date.now() };
     const compared = this.#comparisonOf(planned.route);
     this.#compare(compared, { ...pair, kind: 'shadow', new: newResponse }, planned);
     compared.pairs += 1;

@@ -22,7 +22,7 @@ export interface ResponsePair {
   /** `control`: a second response of the old version. `drift`: the same object as `old`. Undefined: only `old` is known. */
   readonly new: ComparedResponse | undefined;
   /** Whether the copy was sent without credentials. Then a 401 or 403 proves nothing. */
-  readonly withoutCredentials: boolean;
+  readonly copyLacksCredentials: boolean;
   /** Epoch ms. */
   readonly at: number;
 }
@@ -41,7 +41,8 @@ export function parsedBody(body: Uint8Array): { readonly value: unknown } | type
   }
 }
 
-export function valueIn(body: ReturnType<typeof parsedBody> | undefined): unknown {
+/** The parsed value. Undefined: the body is not JSON, or too deep. */
+export function valueIfJson(body: ReturnType<typeof parsedBody> | undefined): unknown {
   return typeof body === 'object' ? body.value : undefined;
 }
 

@@ -81,13 +81,14 @@ export class ShadowQueue {
 
   async add(sample: ShadowSample): Promise<void> {
     const { method, status, contentType, contentEncoding, control } = sample;
-    const body = method === 'HEAD' ? sample.body : await decodedBody(sample.body, contentEncoding, this.#settings.body);
+    const bodyOrReason =
+      method === 'HEAD' ? sample.body : await decodedBody(sample.body, contentEncoding, this.#settings.body);
     // `changed`: the shadow was stopped or changed in the meantime.
-    if (typeof body === 'string' || this.#isClosed) {
-      this.#sink.drop(typeof body === 'string' ? body : 'changed');
+    if (typeof bodyOrReason === 'string' || this.#isClosed) {
+      this.#sink.drop(typeof bodyOrReason === 'string' ? bodyOrReason : 'changed');
       return;
     }
-    const common = { sample, old: { status, contentType, body }, queuedAt: performance.now() };
+    const common = { sample, old: { status, contentType, body: bodyOrReason }, queuedAt: performance.now() };
     const adapted = this.#adaptedRequest(sample);
     // One copy is enough for both comparisons if the adapter requests the same path.
     const isSamePath = sample.hasCounterpart && adapted?.path === sample.to.path;
@@ -117,7 +118,7 @@ export class ShadowQueue {
 
   #passPairs({ kind, sample, old, isComparedUnadapted, adaptedBy }: Copy, response: ComparedResponse): void {
     const { method, template, toTemplate, at } = sample;
-    const pair = { method, template, old, withoutCredentials: this.#settings.credentials === 'drop', at };
+    const pair = { method, template, old, copyLacksCredentials: this.#settings.credentials === 'drop', at };
     if (isComparedUnadapted) this.#sink.pair({ ...pair, kind, toTemplate, new: response });
     if (this.#adapter === undefined || adaptedBy === undefined) return;
     const adapted = method === 'HEAD' ? response : this.#adaptedResponse(this.#adapter, adaptedBy, response);
@@ -206,7 +207,7 @@ export class ShadowQueue {
 function adapterOf({ adapter, contract }: Version, to: Version): CompiledAdapter | undefined {
   if (adapter?.mode !== 'shadow' || adapter.from !== to.name) return undefined;
   const templates = contract?.paths.entries().map(([template]) => template) ?? [];
-  return new CompiledAdapter({ settings: adapter, hash: adapter.prepared?.hash ?? '', templates });
+  return new CompiledAdapter({ settings: adapter, hash: adapter.derivedFromContracts?.hash ?? '', templates });
 }
 
 function clientRouteOf({ sample: { client, method, template } }: Copy): string {

@@ -26,15 +26,12 @@ export type ShadowCommand =
     }
   | { readonly kind: 'sample'; readonly sample: ShadowSample | DriftSample };
 
+type CopyKind = 'shadow' | 'control' | 'drift';
+
 /** What has happened since the last report of this thread. */
 export interface ShadowCounts {
   readonly kind: 'counts';
-  readonly copies: readonly (readonly [
-    version: string,
-    kind: 'shadow' | 'control' | 'drift',
-    outcome: CopyOutcome,
-    count: number,
-  ])[];
+  readonly copies: readonly (readonly [version: string, kind: CopyKind, outcome: CopyOutcome, count: number])[];
   readonly dropped: readonly (readonly [version: string, reason: ShadowDrop, count: number])[];
   /** The versions whose copies are not sent, because the version that gets them fails. */
   readonly broken: readonly string[];
@@ -65,7 +62,7 @@ interface RunningShadow {
   /** Changes when a setting changes that the queue uses. */
   readonly identity: string;
   readonly queue: ShadowQueue;
-  /** The first one compares the responses without an adapter. The second one, if any, compares the adapted responses. */
+  /** The first one compares the unadapted responses. The second one, if any, compares the adapted responses. */
   readonly collectors: readonly Promise<EvidenceCollector>[];
 }
 
@@ -127,7 +124,7 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
         one?.moved.entries(),
         one?.contract?.digest,
         one?.adapter?.mode,
-        one?.adapter?.prepared?.hash,
+        one?.adapter?.derivedFromContracts?.hash,
       ]);
       return [[version.name, { version, settings, identity: `${key} ${JSON.stringify(usedSettings)}` }] as const];
     }),
@@ -147,7 +144,11 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
     const collectors = [EvidenceCollector.open({ version: name, to, hash, ...files })];
     if (version.adapter?.mode === 'shadow' && version.adapter.from === to) {
       // Adapted responses have to satisfy the contract of the version itself.
-      const adaptedHash = evidenceHash(contract?.digest, toContract?.digest, version.adapter.prepared?.hash);
+      const adaptedHash = evidenceHash(
+        contract?.digest,
+        toContract?.digest,
+        version.adapter.derivedFromContracts?.hash,
+      );
       const ownFiles = { contract: contract?.file, toContract: contract?.file };
       collectors.push(EvidenceCollector.open({ version: name, to: name, hash: adaptedHash, ...ownFiles }));
     }
@@ -156,7 +157,9 @@ function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>
     const sink = {
       pair: (pair: ResponsePair) => {
         const [unadapted, adapted] = collectors;
+        // A control pair has two responses of this version. Both comparisons need it.
         if (unadapted && pair.kind !== 'adapter') void compare(name, unadapted, pair);
+        // Both responses are compared with the contract of this version, so both have its template.
         if (adapted && pair.kind !== 'shadow') void compare(name, adapted, { ...pair, toTemplate: pair.template });
       },
       copy: (kind: 'shadow' | 'control', outcome: CopyOutcome) => count(`copies ${name} ${kind} ${outcome}`),
@@ -193,12 +196,13 @@ async function compareWithContract(sample: DriftSample): Promise<void> {
   const { version, method, template, status, contentType, contentEncoding, at } = sample;
   const drift = drifts.get(version);
   if (!drift?.identity.startsWith(`${sample.key} `)) return;
-  const body = method === 'HEAD' ? sample.body : await decodedBody(sample.body, contentEncoding, drift.maxBytes);
+  const bodyOrReason =
+    method === 'HEAD' ? sample.body : await decodedBody(sample.body, contentEncoding, drift.maxBytes);
   // The comparison may have been stopped while the body was decoded.
-  if (typeof body === 'string' || drifts.get(version)?.collector !== drift.collector) return;
-  const response = { status, contentType, body };
+  if (typeof bodyOrReason === 'string' || drifts.get(version)?.collector !== drift.collector) return;
+  const response = { status, contentType, body: bodyOrReason };
   const pair = { kind: 'drift', method, template, toTemplate: template, old: response, new: response } as const;
-  await compare(version, drift.collector, { ...pair, withoutCredentials: false, at });
+  await compare(version, drift.collector, { ...pair, copyLacksCredentials: false, at });
   count(`copies ${version} drift compared`);
 }
 
@@ -214,7 +218,7 @@ async function compare(version: string, collector: Promise<EvidenceCollector>, p
 
 async function passEvidence(): Promise<void> {
   evidenceTimer = undefined;
-  // Listed before the first `await`, so that a shadow that ends in the meantime is included.
+  // Listed before the first `await`: `configure` removes shadows while this function waits, and their evidence must not be lost.
   const collectors = [...runningShadows.values()].flatMap((shadow) => shadow.collectors);
   collectors.push(...[...drifts.values()].map(({ collector }) => collector));
   for (const collector of collectors) {
@@ -240,7 +244,7 @@ function report(): void {
   post({
     kind: 'counts',
     copies: countsByKeyParts.flatMap(([[group, version = '', kind, outcome], value]) =>
-      group === 'copies' ? [[version, kind as 'shadow', outcome as CopyOutcome, value] as const] : [],
+      group === 'copies' ? [[version, kind as CopyKind, outcome as CopyOutcome, value] as const] : [],
     ),
     dropped: countsByKeyParts.flatMap(([[group, version = '', reason], value]) =>
       group === 'dropped' ? [[version, reason as ShadowDrop, value] as const] : [],

@@ -2,7 +2,7 @@ import express, { type Express } from 'express';
 import { readDraft } from './draft.ts';
 import { listCocktails } from './list.ts';
 import { Menu } from './menu.ts';
-import { readBase, readId, readWord } from './parameters.ts';
+import { readBaseSpirit, readId, readWord } from './parameters.ts';
 import { allowOnly, answerError, answerUnknownRoute, HttpError } from './problem.ts';
 
 // Enough for the largest cocktail that the contract allows, even if every character is escaped.
@@ -38,7 +38,7 @@ export function createApp(menu = new Menu()): Express {
   app
     .route('/ingredients')
     .get((req, res) => {
-      res.json({ ingredients: menu.ingredients(readBase(req.query)) });
+      res.json({ ingredients: menu.ingredients(readBaseSpirit(req.query)) });
     })
     .all(allowOnly('GET, HEAD'));
 

@@ -5,7 +5,7 @@ import { HttpError } from './problem.ts';
 type Query = Request['query'];
 
 /** The `base` filter; undefined if the parameter is absent. */
-export function readBase(query: Query): Base | undefined {
+export function readBaseSpirit(query: Query): Base | undefined {
   const value = readSingle(query, 'base');
   if (value === undefined) return undefined;
   const base = bases.find((allowed) => allowed === value);

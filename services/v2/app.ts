@@ -2,7 +2,7 @@ import express, { type Express, Router } from 'express';
 import { readDraft } from './draft.ts';
 import { listCocktails } from './list.ts';
 import { Menu } from './menu.ts';
-import { readId, readRequiredBase } from './parameters.ts';
+import { readId, readRequiredBaseSpirit } from './parameters.ts';
 import { allowOnly, answerError, answerUnknownRoute, HttpError } from './problem.ts';
 
 // Enough for the largest cocktail that the contract allows, even if every character is escaped.
@@ -49,7 +49,7 @@ function createApi(menu: Menu): Router {
   api
     .route('/ingredients')
     .get((req, res) => {
-      res.json({ ingredients: menu.ingredients(readRequiredBase(req.query)) });
+      res.json({ ingredients: menu.ingredients(readRequiredBaseSpirit(req.query)) });
     })
     .all(allowOnly('GET, HEAD'));
 

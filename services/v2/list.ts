@@ -1,13 +1,13 @@
 import type { Request, RequestHandler } from 'express';
 import type { Menu } from './menu.ts';
-import { readBase, readInteger } from './parameters.ts';
+import { readBaseSpirit, readInteger } from './parameters.ts';
 
 const thirtyDaysMs = 30 * 24 * 3600 * 1000;
 
 /** `GET /cocktails`: a page of the menu, the link to the next page, and the number of cocktails that are new to this visitor. */
 export function listCocktails(menu: Menu): RequestHandler {
   return (req, res) => {
-    const base = readBase(req.query);
+    const base = readBaseSpirit(req.query);
     const limit = readInteger(req.query, 'limit', { min: 1, max: 50 }) ?? 10;
     const afterId = readInteger(req.query, 'cursor', { min: 0, max: 999_999_999 }) ?? 0;
 

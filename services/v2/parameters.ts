@@ -5,7 +5,7 @@ import { HttpError } from './problem.ts';
 type Query = Request['query'];
 
 /** The `base` filter; undefined if the parameter is absent. */
-export function readBase(query: Query): Base | undefined {
+export function readBaseSpirit(query: Query): Base | undefined {
   const value = readSingle(query, 'base');
   if (value === undefined) return undefined;
   const base = bases.find((allowed) => allowed === value);
@@ -14,8 +14,8 @@ export function readBase(query: Query): Base | undefined {
 }
 
 /** The `base` of a route that requires it. */
-export function readRequiredBase(query: Query): Base {
-  const base = readBase(query);
+export function readRequiredBaseSpirit(query: Query): Base {
+  const base = readBaseSpirit(query);
   if (base === undefined) throw new HttpError(400, `base is required: one of ${bases.join(', ')}`);
   return base;
 }

@@ -8,7 +8,7 @@ const settings: AdapterSettings = {
   mode: 'serve',
   body: 1e6,
   pairs: 1,
-  prepared: undefined,
+  derivedFromContracts: undefined,
   routes: [
     {
       ...route,

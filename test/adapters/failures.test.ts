@@ -8,7 +8,9 @@ it('a reload that changes the adapter removes the failures of the former one fro
   const backend = await startBackend(answer(200, 'no JSON'));
   const served = servedSnapshot(backend.url);
   const sortedVersions = served.sortedVersions.map((one) =>
-    one.adapter ? { ...one, adapter: { ...one.adapter, prepared: { ...prepared, hash: 'fedcba543210' } } } : one,
+    one.adapter
+      ? { ...one, adapter: { ...one.adapter, derivedFromContracts: { ...prepared, hash: 'fedcba543210' } } }
+      : one,
   );
   const changed = {
     ...served,

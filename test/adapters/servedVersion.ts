@@ -122,7 +122,7 @@ export function servedSnapshot(
 
 function withPrepared(snapshot: Snapshot): Snapshot {
   const sortedVersions = snapshot.sortedVersions.map((one) =>
-    one.adapter ? { ...one, adapter: { ...one.adapter, prepared } } : one,
+    one.adapter ? { ...one, adapter: { ...one.adapter, derivedFromContracts: prepared } } : one,
   );
   return { ...snapshot, sortedVersions, versions: new Map(sortedVersions.map((one) => [one.name, one])) };
 }

@@ -24,7 +24,7 @@ it.each(adapterFixtures('bad-adapters'))('bad-adapters/$name is rejected', async
 it.each(adapterFixtures('good-adapters'))('good-adapters/$name is accepted', async (fixture: AdapterFixture) => {
   const { snapshot, faults, warnings } = await loadFixture(fixture);
   expect(printed({ faults, warnings })).toBe(fixture.expected);
-  const prepared = snapshot?.versions.get('v1')?.adapter?.prepared;
+  const prepared = snapshot?.versions.get('v1')?.adapter?.derivedFromContracts;
   expect(prepared?.hash).toMatch(/^[0-9a-f]{12}$/);
   expect([...(prepared?.routes.keys() ?? [])]).toHaveLength(1);
 });
@@ -72,7 +72,7 @@ it('changes the hash with the operations and with a contract', async () => {
   const [fixture] = adapterFixtures('good-adapters');
   if (!fixture) throw new Error('no fixture');
   const hashOf = async (change: Partial<AdapterFixture>): Promise<string | undefined> =>
-    (await loadFixture({ ...fixture, ...change })).snapshot?.versions.get('v1')?.adapter?.prepared?.hash;
+    (await loadFixture({ ...fixture, ...change })).snapshot?.versions.get('v1')?.adapter?.derivedFromContracts?.hash;
   const first = await hashOf({});
   expect(await hashOf({ routes: fixture.routes.replace('3001', '3009') })).toBe(first);
   expect(await hashOf({ v1: `${fixture.v1}# a comment\n` })).not.toBe(first);
@@ -133,6 +133,7 @@ it('refuses a reload with a faulty adapter, and accepts the corrected file', asy
   writeFileSync(path, good.routes);
   const accepted = (await thread.load()).snapshot();
   const direct = await loadFixture(good);
-  const preparedIn = (snapshot: typeof accepted | undefined) => snapshot?.versions.get('v1')?.adapter?.prepared;
+  const preparedIn = (snapshot: typeof accepted | undefined) =>
+    snapshot?.versions.get('v1')?.adapter?.derivedFromContracts;
   expect(preparedIn(accepted)).toEqual(preparedIn(direct.snapshot));
 });

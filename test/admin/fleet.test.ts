@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { FleetOperations } from '../../gateway/admin/operations.ts';
 import { fleetJson } from '../../gateway/fleet/fleetJson.ts';
-import { FleetView, fleetFacts, stopBlockers } from '../../gateway/fleet/fleetView.ts';
+import { FleetView, fleetFacts, reasonsNotToStop } from '../../gateway/fleet/fleetView.ts';
 import type { GatewayRow } from '../../gateway/fleet/membership.ts';
 import { activeLoad, gatewayRow, retiredLoad } from '../fleet/gatewayRow.ts';
 import { day, ledgerWith, row } from '../support/ledgerWith.ts';
@@ -26,7 +26,7 @@ function fleetOf(
   const operations: FleetOperations = {
     status: () => fleetJson(view),
     refusal: undefined,
-    stopBlockers: (version) => stopBlockers(view, version),
+    reasonsNotToStop: (version) => reasonsNotToStop(view, version),
     facts: (version, quiet) => ({ ...fleetFacts(view, version, undefined, 10_000, quiet), unsent: [] }),
     createCountsQuestion: () => ({ id: now, at: now }),
     awaitCounts: async () => new Map(),

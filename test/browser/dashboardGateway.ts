@@ -131,7 +131,7 @@ export function fleetOf(
   return {
     status: () => ({ ...fleetJson({ problem: undefined, now, instances }), ...changes }),
     refusal,
-    stopBlockers: () => [],
+    reasonsNotToStop: () => [],
     facts: () => ({ heard: instances.length, inFlight: 0, waiting: 0, gaps: [], unsent: [], notes: [] }),
     createCountsQuestion: () => ({ id: now, at: now }),
     awaitCounts: async () => new Map(),

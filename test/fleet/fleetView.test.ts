@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FleetView, fleetFacts, ledgerGaps, stopBlockers } from '../../gateway/fleet/fleetView.ts';
+import { FleetView, fleetFacts, ledgerGaps, reasonsNotToStop } from '../../gateway/fleet/fleetView.ts';
 import type { GatewayRow } from '../../gateway/fleet/membership.ts';
 import { activeLoad, gatewayRow, retiredLoad } from './gatewayRow.ts';
 
@@ -161,18 +161,18 @@ describe('what blocks the stop of a version', () => {
       ['a has 1 request in flight', 'b not heard for 41 s', 'c still serves it'],
     ],
   ])('is %s', (_name, rows, unheardAddresses, expected) => {
-    expect(stopBlockers(viewOf(rows, unheardAddresses).view, 'v1')).toEqual(expected);
+    expect(reasonsNotToStop(viewOf(rows, unheardAddresses).view, 'v1')).toEqual(expected);
   });
 
   it('is a store that does not answer', () => {
     const { view } = viewOf([retired('a', now, 1)]);
     view.fail('connection refused');
-    expect(stopBlockers(view, 'v1')).toEqual(['the shared store does not answer (connection refused)']);
+    expect(reasonsNotToStop(view, 'v1')).toEqual(['the shared store does not answer (connection refused)']);
   });
 
   it('is nothing once each gateway was heard after the last one became idle', () => {
     const { view } = viewOf([retired('a', now - 499, 1), retired('b', now, now - 500), gatewayRow('without v1', now)]);
-    expect(stopBlockers(view, 'v1')).toEqual([]);
+    expect(reasonsNotToStop(view, 'v1')).toEqual([]);
   });
 
   it('is not a gateway that has left or is gone', () => {
@@ -182,7 +182,7 @@ describe('what blocks the stop of a version', () => {
       gatewayRow('b', now - day, { ...serves, leftAt: now - day }),
       gatewayRow('c', now - day, { ...serves, goneAt: now }),
     ]);
-    expect(stopBlockers(view, 'v1')).toEqual([]);
+    expect(reasonsNotToStop(view, 'v1')).toEqual([]);
   });
 });
 

@@ -21,7 +21,7 @@ describe.each(shapes)('a frame: %s', (_name, bytes) => {
     expect(frames.follow(bytes.subarray(0, -1), false)).toBe(bytes.length - 1);
     expect(frames.isAtBoundary).toBe(false);
     expect(frames.follow(Buffer.concat([bytes.subarray(-1), bytes]), true)).toBe(1);
-    expect([frames.isAtBoundary, frames.closing]).toEqual([true, false]);
+    expect([frames.isAtBoundary, frames.hasSeenClose]).toEqual([true, false]);
   });
 
   it('may arrive byte by byte', () => {
@@ -64,7 +64,7 @@ it.each([
 ])('%s: is recognised as a Close or not', (_name, bytes, closing) => {
   const frames = new FrameFollower();
   frames.follow(bytes, false);
-  expect(frames.closing).toBe(closing);
+  expect(frames.hasSeenClose).toBe(closing);
 });
 
 describe('the Close', () => {

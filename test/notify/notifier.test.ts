@@ -35,7 +35,7 @@ async function start(more: Partial<NotifierOptions> = {}, types = ['ledger-probl
 }
 
 it('reports a problem of the ledger that lasts, once', async () => {
-  const ledger = { problem: undefined as string | undefined, incident: undefined };
+  const ledger = { problem: undefined as string | undefined, lastIncident: undefined };
   const { notifier, clock, receiver } = await start({ ledger });
   // The first one is over after 20 s.
   for (const problem of ['locked', 'locked', undefined, 'usage.db cannot be written', 'usage.db cannot be written']) {
@@ -54,7 +54,7 @@ it('reports a problem of the ledger that lasts, once', async () => {
 
 it('reports that the coverage of the ledger restarted', async () => {
   const incident = { at: monday - 60_000, text: 'usage.db was damaged.  Coverage restarts.' };
-  const { receiver } = await start({ ledger: { problem: undefined, incident } });
+  const { receiver } = await start({ ledger: { problem: undefined, lastIncident: incident } });
   await eventually(() => expect(receiver.received.length).toBe(1));
   expect(receiver.received[0]?.body).toContain('Coverage restarts.');
 });

@@ -90,7 +90,7 @@ const config = {
 
 /** The metrics of a process that counts usage. */
 async function ofProcess() {
-  const usage = { salt: '', take: () => {} };
+  const usage = { salt: '', receive: () => {} };
   const source = { current: snapshot, identification: new ClientIdentification([], '') };
   const telemetry = new Telemetry(source, { clock: systemClock, notice: () => {}, logs: false, usage });
   onTestFinished(() => telemetry.close());

@@ -13,7 +13,7 @@ function telemetry() {
   const file = join(temporaryFolder(), 'access.log');
   const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, log: { access: file } });
   const taken: UsageBatch[number][] = [];
-  const usage = { salt: 'salt', take: (batch: UsageBatch) => void taken.push(...batch) };
+  const usage = { salt: 'salt', receive: (batch: UsageBatch) => void taken.push(...batch) };
   const source = { current: snapshot, identification: new ClientIdentification(snapshot.usage.identify, 'salt') };
   const own = new Telemetry(source, { clock: systemClock, notice: () => undefined, usage, logs: true });
   onTestFinished(() => own.close());

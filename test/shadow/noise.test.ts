@@ -156,11 +156,11 @@ describe('evidence', () => {
 
   it('does not take a refusal without credentials as a difference', () => {
     const some = Array.from({ length: 50 }, () =>
-      pairOf(json({ items: [] }), json({}, 401), { withoutCredentials: true }),
+      pairOf(json({ items: [] }), json({}, 401), { copyLacksCredentials: true }),
     );
     const { alarms, skipped, compared } = assessed(contract(page), contract(page), some);
     expect([alarms, skipped, compared]).toEqual([[], [{ reason: 'refused', pairs: 50 }], 0]);
-    const passed = some.map((pair) => ({ ...pair, withoutCredentials: false }));
+    const passed = some.map((pair) => ({ ...pair, copyLacksCredentials: false }));
     expect(assessed(contract(page), contract(page), passed).alarms).toEqual(['status 200 → 401']);
   });
 

@@ -49,7 +49,7 @@ export function pairOf(
   more: Partial<ResponsePair> = {},
 ): ResponsePair {
   const route = { method: 'GET', template: '/drinks', toTemplate: '/drinks' };
-  return { kind: 'shadow', ...route, old, new: now, withoutCredentials: false, at: 1_000, ...more };
+  return { kind: 'shadow', ...route, old, new: now, copyLacksCredentials: false, at: 1_000, ...more };
 }
 
 export const versions: ComparedVersions = {

@@ -11,8 +11,8 @@ export function directLedgerClient(queries: UsageQueries): LedgerClient {
     get unwrittenRows() {
       return queries.unwrittenRows;
     },
-    incident: undefined,
-    foldedByLedger: 0,
+    lastIncident: undefined,
+    movedToOtherClients: 0,
     query: async (kind, snapshot, parameters) => answerTo(kind, queries, snapshot, parameters),
   };
 }

@@ -7,7 +7,7 @@ import type { Snapshot } from '../../config/snapshot.ts';
 import { sendProblem } from '../../problems/problem.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { assetFile } from '../../shared/packageFiles.ts';
-import { clientAddress, isSameOrigin, isSameSecret, type TokenAttempts } from '../guard.ts';
+import { type AccessCheck, clientAddress, isSameOrigin, isSameSecret, type TokenAttempts } from '../guard.ts';
 import { type Sessions, sessionCookie, sessionOf } from './sessions.ts';
 
 /** `/login` and its style sheet and icon. Open to all clients and host names, but only while a token is set. */
@@ -25,7 +25,7 @@ export function loginRoutes(
   router.post('/login', refuseOtherSites, express.urlencoded({ extended: false, limit: '4kb' }), (req, res) => {
     const [address, now] = [clientAddress(req), clock.now()];
     const token = source.current.gateway.adminToken as string;
-    if (!isSameSecret(tokenIn(req), token) || !attempts.acceptsFrom(address, token, now)) {
+    if (!isSameSecret(tokenIn(req), token) || !attempts.acceptsRightToken(address, token, now)) {
       const waitSeconds = Math.ceil(attempts.waitMs(address, now) / 1_000);
       attempts.fail(address, now);
       if (waitSeconds > 0) res.set('Retry-After', String(waitSeconds));
@@ -115,8 +115,8 @@ interface WatchedGateway {
   status(): Promise<object>;
   /** False once the gateway drains. */
   ready(): boolean;
-  /** How the request that opened a stream is authorized; undefined if it is no longer authorized. */
-  checkAccess(req: Request): string | undefined;
+  /** How the request that opened a stream is admitted. Undefined: it is no longer admitted. */
+  readonly accessOf: AccessCheck;
   readonly clock: Clock;
 }
 
@@ -150,7 +150,7 @@ export class StatusEvents {
       return;
     }
     res.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
-    res.write(`event: access\ndata: ${this.#gateway.checkAccess(req)}\n\n`);
+    res.write(`event: access\ndata: ${this.#gateway.accessOf(req)}\n\n`);
     this.#streams.set(res, req);
     res.on('close', () => this.#remove(res));
     this.#timer ??= setInterval(() => void this.#poll(), pollIntervalMs).unref();
@@ -166,7 +166,7 @@ export class StatusEvents {
 
   async #poll(): Promise<void> {
     for (const [res, req] of this.#streams)
-      if (!this.#gateway.ready() || this.#gateway.checkAccess(req) === undefined) res.end();
+      if (!this.#gateway.ready() || this.#gateway.accessOf(req) === undefined) res.end();
     // One request for the status at a time, in case a worker is slow to answer.
     if (this.#isPolling) return;
     this.#isPolling = true;

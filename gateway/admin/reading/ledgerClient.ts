@@ -144,8 +144,9 @@ export interface LastUseTimes {
 }
 
 /** Runs queries on the ledger, one after the other. The other members are the state of the ledger. */
-export interface LedgerClient extends Pick<LedgerState, 'problem' | 'incident' | 'unwrittenRows' | 'foldedByLedger'> {
-  /** @throws LedgerTimeoutError */
+export interface LedgerClient
+  extends Pick<LedgerState, 'problem' | 'lastIncident' | 'unwrittenRows' | 'movedToOtherClients'> {
+  /** @throws LedgerUnansweredError */
   query<Kind extends LedgerQueryKind>(
     kind: Kind,
     snapshot: Snapshot,
@@ -154,8 +155,8 @@ export interface LedgerClient extends Pick<LedgerState, 'problem' | 'incident' |
 }
 
 /** The ledger was too slow, or the thread that reads it ended. The message is shown to operators. */
-export class LedgerTimeoutError extends Error {
-  override readonly name = 'LedgerTimeoutError';
+export class LedgerUnansweredError extends Error {
+  override readonly name = 'LedgerUnansweredError';
 }
 
 /** Explains that a version is unknown. `removed`: the versions that only the ledger has. */

@@ -8,7 +8,7 @@ import {
   type LedgerClient,
   type LedgerQueryKind,
   type LedgerQueryParams,
-  LedgerTimeoutError,
+  LedgerUnansweredError,
   type ReaderReply,
   type ReaderRequest,
 } from './ledgerClient.ts';
@@ -19,7 +19,7 @@ const defaultTimeoutMs = 30_000;
 interface PendingQuery {
   readonly worker: Worker;
   readonly resolve: (answer: LedgerAnswers[LedgerQueryKind]) => void;
-  readonly reject: (error: LedgerTimeoutError) => void;
+  readonly reject: (error: LedgerUnansweredError) => void;
 }
 
 /** Runs queries in a thread, so that no query delays the traffic, however long it takes. */
@@ -46,16 +46,16 @@ export class ThreadedLedgerClient implements LedgerClient {
     return this.#ledger.problem;
   }
 
-  get incident(): Incident | undefined {
-    return this.#ledger.incident;
+  get lastIncident(): Incident | undefined {
+    return this.#ledger.lastIncident;
   }
 
   get unwrittenRows(): number {
     return this.#ledger.unwrittenRows;
   }
 
-  get foldedByLedger(): number {
-    return this.#ledger.foldedByLedger;
+  get movedToOtherClients(): number {
+    return this.#ledger.movedToOtherClients;
   }
 
   query<Kind extends LedgerQueryKind>(
@@ -67,7 +67,7 @@ export class ThreadedLedgerClient implements LedgerClient {
     // Queries are sent one after the other: the thread runs one at a time, and each query has its own timeout.
     const answer = this.#lastQuery.then(() => {
       if (performance.now() - queuedAt > this.#timeoutMs)
-        throw new LedgerTimeoutError('Too many queries are waiting for the usage ledger.');
+        throw new LedgerUnansweredError('Too many queries are waiting for the usage ledger.');
       return this.#run(kind, snapshot, parameters);
     });
     this.#lastQuery = answer.catch(() => {});
@@ -84,9 +84,9 @@ export class ThreadedLedgerClient implements LedgerClient {
     snapshot: Snapshot,
     parameters: LedgerQueryParams[LedgerQueryKind],
   ): Promise<LedgerAnswers[LedgerQueryKind]> {
-    // Writes the rows in memory, so that the answer includes them.
+    // Some rows may still be in memory. They are written first, so that the answer includes them.
     await this.#ledger.flush();
-    if (this.#isClosed) throw new LedgerTimeoutError('The gateway stops.');
+    if (this.#isClosed) throw new LedgerUnansweredError('The gateway stops.');
     const worker = this.#startedWorker();
     const { promise, resolve, reject } = Promise.withResolvers<LedgerAnswers[LedgerQueryKind]>();
     this.#pending = { worker, resolve, reject };
@@ -118,7 +118,7 @@ export class ThreadedLedgerClient implements LedgerClient {
 
   /** The next query starts a new thread. */
   #onEnd(worker: Worker, message: string): void {
-    this.#pendingOf(worker)?.reject(new LedgerTimeoutError(message));
+    this.#pendingOf(worker)?.reject(new LedgerUnansweredError(message));
     if (this.#worker !== worker) return;
     this.#worker = this.#sentSnapshot = undefined;
   }

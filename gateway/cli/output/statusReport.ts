@@ -128,7 +128,7 @@ export function unresponsiveWorkers({ workers = [] }: RunningStatus): string[] {
     .map(({ pid, unresponsive_since }) => `worker ${pid} has not answered since ${unresponsive_since}`);
 }
 
-const triggers: Readonly<Record<string, string>> = {
+const triggerTexts: Readonly<Record<string, string>> = {
   start: 'at the start',
   file: 'after an edit of the file',
   signal: 'by SIGHUP',
@@ -200,7 +200,7 @@ function freezeLines(freezes: RunningStatus['freezes'] = [], paint: Paint): stri
 }
 
 function triggerText(trigger: string): string {
-  return triggers[trigger] ?? `by ${printable(trigger)}`;
+  return triggerTexts[trigger] ?? `by ${printable(trigger)}`;
 }
 
 function versionLines(versions: readonly RunningVersion[], now: number, width: number): string[] {

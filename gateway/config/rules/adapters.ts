@@ -10,7 +10,7 @@ import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
 type AdapterSection = NonNullable<RouteEntry['route']['adapter']>;
 
 /**
- * The settings of a version's adapter. `pairs`: the comparisons that `serve` requires. `prepared` is added after both contracts have
+ * The settings of a version's adapter. `pairs`: the comparisons that `serve` requires. `derivedFromContracts` is added after both contracts have
  * been compared.
  */
 export function adapterOf({ key, route }: Pick<RouteEntry, 'key' | 'route'>): AdapterSettings | undefined {
@@ -39,7 +39,7 @@ export function adapterOf({ key, route }: Pick<RouteEntry, 'key' | 'route'>): Ad
       ),
     };
   });
-  return { from: from.slice(1), mode, body, pairs, routes, prepared: undefined };
+  return { from: from.slice(1), mode, body, pairs, routes, derivedFromContracts: undefined };
 }
 
 /** Makes all places absolute. `base`: the path of the outermost list in routes.yaml, where the places of nested operations begin, too. */

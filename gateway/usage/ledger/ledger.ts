@@ -27,14 +27,14 @@ export interface LedgerOptions {
   /** The salt of a new file; default: random. */
   readonly salt?: string;
   /** Why coverage restarts when the ledger is opened; undefined if it continues. */
-  readonly interruption?: string | undefined;
+  readonly gapReason?: string | undefined;
 }
 
 /** The usage ledger on disk. Rows that cannot be written are kept in memory and written with a later batch. */
 export class Ledger implements WritableLedger {
   problem: string | undefined;
-  incident: Incident | undefined;
-  foldedByLedger = 0;
+  lastIncident: Incident | undefined;
+  movedToOtherClients = 0;
   brownouts: readonly BrownoutRecord[] | undefined;
   settings: LedgerSettings;
   readonly #clock: Clock;
@@ -48,7 +48,7 @@ export class Ledger implements WritableLedger {
   /** The start of the current run, epoch ms. */
   #began: number;
   /** Why coverage restarts; undefined once the restart is written. */
-  #interruption: string | undefined;
+  #gapReason: string | undefined;
   /** When the ledger was last written, epoch ms. 0: the next call of `add` writes even an empty batch. */
   #lastWriteAt = 0;
   /** True after a damaged file was renamed: the next attempt creates a new one. */
@@ -56,7 +56,7 @@ export class Ledger implements WritableLedger {
 
   private constructor(
     settings: LedgerSettings,
-    { clock, onNotice = () => {}, salt = newSalt(settings), interruption }: LedgerOptions,
+    { clock, onNotice = () => {}, salt = newSalt(settings), gapReason }: LedgerOptions,
   ) {
     this.settings = settings;
     this.#clock = clock;
@@ -64,7 +64,7 @@ export class Ledger implements WritableLedger {
     this.#salt = salt;
     this.#notices = new OutageNotices(onNotice);
     this.#began = clock.now();
-    if (interruption !== undefined) this.#interrupt(interruption);
+    if (gapReason !== undefined) this.#interrupt(gapReason);
   }
 
   static open(settings: LedgerSettings, options: LedgerOptions): Ledger {
@@ -114,13 +114,13 @@ export class Ledger implements WritableLedger {
     this.#checkClock();
     const now = this.#clock.now();
     const isIdle =
-      batch.length + this.unwrittenRows === 0 && this.problem === undefined && this.#interruption === undefined;
+      batch.length + this.unwrittenRows === 0 && this.problem === undefined && this.#gapReason === undefined;
     const isUpToDate = now - this.#lastWriteAt < heartbeatMs && this.#store?.isFileUnchanged === true;
     if (isIdle && isUpToDate) return;
     const { rows, remove } = this.#waiting.first(maxWaitingPerWrite);
     const allRows = [...rows, ...batch].map((row) => notAfter(now, row));
     if (!this.#retryPause.isPaused(now) && this.#write((store) => store.add(allRows, this.settings, mark))) remove();
-    else this.foldedByLedger += this.#waiting.keepOrFold(batch);
+    else this.movedToOtherClients += this.#waiting.keepOrFold(batch);
   }
 
   async flush(): Promise<void> {
@@ -161,20 +161,20 @@ export class Ledger implements WritableLedger {
     this.#wasRenamed = false;
     try {
       const store = this.#openStore(now);
-      const interruption = this.#interruption;
-      if (interruption !== undefined) this.#began = now;
-      const changesFutureEntries = interruption !== undefined && this.#prepareFutureEntries(store, now);
+      const gapReason = this.#gapReason;
+      if (gapReason !== undefined) this.#began = now;
+      const changesFutureEntries = gapReason !== undefined && this.#prepareFutureEntries(store, now);
       const isNewSalt = store.salt !== this.#salt;
-      this.foldedByLedger += store.transaction(this.#began, now, () => {
+      this.movedToOtherClients += store.transaction(this.#began, now, () => {
         if (isNewSalt) store.adoptSalt(this.#salt);
-        if (interruption !== undefined) store.restartCoverage();
+        if (gapReason !== undefined) store.restartCoverage();
         if (changesFutureEntries) store.setFutureToPresent(now);
         work(store);
         store.storeNamingRulesId(this.settings, now);
       });
       if (isNewSalt) this.#notices.tell(saltReplaced(this.settings));
       this.#outbox = store.outboxState();
-      this.#interruption = undefined;
+      this.#gapReason = undefined;
       this.problem = undefined;
       this.#retryPause.succeeded();
       this.#lastWriteAt = now;
@@ -251,8 +251,8 @@ export class Ledger implements WritableLedger {
   /** The next transaction restarts coverage. */
   #interrupt(reason: string): void {
     const text = `${reason}  Coverage restarts: the time before this does not count towards a quiet period.`;
-    this.#interruption = text;
-    this.incident = { at: this.#clock.now(), text };
+    this.#gapReason = text;
+    this.lastIncident = { at: this.#clock.now(), text };
     this.#notices.tell(text);
   }
 

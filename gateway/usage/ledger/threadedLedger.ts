@@ -59,16 +59,16 @@ export class ThreadedLedger implements WritableLedger {
     number: 0,
     salt: '',
     problem: undefined,
-    incident: undefined,
+    lastIncident: undefined,
     unwrittenRows: 0,
-    foldedByLedger: 0,
+    movedToOtherClients: 0,
     brownouts: undefined,
     outbox: undefined,
   };
   /** The last incident of earlier threads, which interrupted the coverage of the ledger. */
   #incidentBefore: Incident | undefined;
   /** What the last thread lost when it ended. The next thread records it as an incident. */
-  #interruption: string | undefined;
+  #gapReason: string | undefined;
   /** Requests that were folded here or by earlier threads. */
   #foldedBefore = 0;
   /** Why the last thread ended, until the next one reports. */
@@ -118,8 +118,8 @@ export class ThreadedLedger implements WritableLedger {
     return `${this.settings.store} cannot be written: the disk has not answered for ${seconds} s.  Counts are kept in memory until it does.`;
   }
 
-  get incident(): Incident | undefined {
-    return this.#state.incident ?? this.#incidentBefore;
+  get lastIncident(): Incident | undefined {
+    return this.#state.lastIncident ?? this.#incidentBefore;
   }
 
   get unwrittenRows(): number {
@@ -131,8 +131,8 @@ export class ThreadedLedger implements WritableLedger {
     return this.#unansweredRows + this.#backlog.size + this.#state.unwrittenRows === 0;
   }
 
-  get foldedByLedger(): number {
-    return this.#foldedBefore + this.#state.foldedByLedger;
+  get movedToOtherClients(): number {
+    return this.#foldedBefore + this.#state.movedToOtherClients;
   }
 
   configure(settings: LedgerSettings): void {
@@ -247,7 +247,7 @@ export class ThreadedLedger implements WritableLedger {
       settings: this.settings,
       salt: this.salt,
       session: this.#session,
-      interruption: this.#interruption,
+      gapReason: this.#gapReason,
     };
     const worker = new Worker(this.#options.worker, { workerData });
     this.#worker = worker;
@@ -262,7 +262,7 @@ export class ThreadedLedger implements WritableLedger {
 
   #onState(state: LedgerReport): void {
     this.#state = state;
-    this.#failure = this.#interruption = undefined;
+    this.#failure = this.#gapReason = undefined;
     this.#outageNotices.recovered('The usage ledger is written again.');
     if (this.#adopting && this.#adopting.number <= state.number) this.#adopting = undefined;
     while ((this.#unanswered[0]?.command.number ?? Number.POSITIVE_INFINITY) <= state.number) this.#unanswered.shift();
@@ -279,13 +279,13 @@ export class ThreadedLedger implements WritableLedger {
     if (worker !== this.#worker) return;
     this.#worker = undefined;
     if (this.#closing) return;
-    const { unwrittenRows, incident, foldedByLedger } = this.#state;
+    const { unwrittenRows, lastIncident, movedToOtherClients } = this.#state;
     this.#failure = `The thread that writes the usage ledger ended: ${reason}.  A new one is started.`;
     this.#outageNotices.failed(this.#failure);
-    if (unwrittenRows > 0) this.#interruption = `${unwrittenRows} rows that the thread kept in memory are lost.`;
-    this.#incidentBefore = incident ?? this.#incidentBefore;
-    this.#foldedBefore += foldedByLedger;
-    this.#state = { ...this.#state, unwrittenRows: 0, foldedByLedger: 0 };
+    if (unwrittenRows > 0) this.#gapReason = `${unwrittenRows} rows that the thread kept in memory are lost.`;
+    this.#incidentBefore = lastIncident ?? this.#incidentBefore;
+    this.#foldedBefore += movedToOtherClients;
+    this.#state = { ...this.#state, unwrittenRows: 0, movedToOtherClients: 0 };
   }
 }
 

@@ -12,17 +12,18 @@ try {
 } catch {
   // A sandbox may forbid this call.
 }
-const { settings, salt, session, interruption } = workerData as LedgerWorkerData;
+const { settings, salt, session, gapReason } = workerData as LedgerWorkerData;
 const ledger = Ledger.open(settings, {
   clock: systemClock,
   salt,
-  interruption,
+  gapReason,
   onNotice: (line) => post({ kind: 'notice', line }),
 });
+const noCommand = 0;
 // A previous thread of this session may have written batches and ended before it reported them.
 const [markedSession, markedNumber] = ledger.lastBatchMark.split(' ');
 const writtenNumber = markedSession === session ? Number(markedNumber) : 0;
-report(0);
+report(noCommand);
 
 parentPort?.on('message', (command: LedgerCommand) => {
   if (command.kind === 'write') {
@@ -41,8 +42,8 @@ parentPort?.on('message', (command: LedgerCommand) => {
 });
 
 function report(number: number): void {
-  const { salt, problem, incident, unwrittenRows, foldedByLedger, brownouts, outbox } = ledger;
-  post({ kind: 'state', number, salt, problem, incident, unwrittenRows, foldedByLedger, brownouts, outbox });
+  const { salt, problem, lastIncident, unwrittenRows, movedToOtherClients, brownouts, outbox } = ledger;
+  post({ kind: 'state', number, salt, problem, lastIncident, unwrittenRows, movedToOtherClients, brownouts, outbox });
 }
 
 function post(message: LedgerReport | LedgerNotice): void {

@@ -9,7 +9,7 @@ export type LedgerSettings = Pick<UsageSettings, 'store' | 'retention'> &
     readonly spool?: number;
   };
 
-/** An event that interrupted the coverage of the ledger and is over. */
+/** An event that is over and after which coverage had to restart. */
 export interface Incident {
   /** Epoch ms. */
   readonly at: number;
@@ -27,11 +27,11 @@ export interface LedgerState {
   /** Why the ledger cannot be written; undefined: it can. */
   readonly problem: string | undefined;
   /** The last incident of this run. */
-  readonly incident: Incident | undefined;
+  readonly lastIncident: Incident | undefined;
   /** Rows that wait in memory until they can be written. */
   readonly unwrittenRows: number;
   /** Requests that the ledger moved to `other clients` since the start. Those that the collector moved are not included. */
-  readonly foldedByLedger: number;
+  readonly movedToOtherClients: number;
   /** What was decided about brownouts; undefined: the file could not be opened yet. */
   readonly brownouts: readonly BrownoutRecord[] | undefined;
 }
@@ -70,7 +70,7 @@ export interface LedgerWorkerData {
   /** A random id of the gateway process, the same for all its threads. */
   readonly session: string;
   /** Why coverage restarts with this thread; undefined if it continues. */
-  readonly interruption: string | undefined;
+  readonly gapReason: string | undefined;
 }
 
 /** A message to the thread that writes the ledger. The thread answers each message with a `LedgerReport` of the same number. */

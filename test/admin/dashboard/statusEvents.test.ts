@@ -37,7 +37,7 @@ describe('the events', () => {
         return { fleet: { now: `${polls}`, gateways: [{ heard: `${polls}`, clock_skew_ms: polls, spooled }] } };
       },
       ready: () => true,
-      checkAccess: () => 'session',
+      accessOf: () => 'session',
       clock: { now: () => start },
     });
     const { port } = await serve(express().get('/', events.handle));

@@ -47,7 +47,7 @@ it('reads the new file after the ledger was removed', async () => {
   for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
   const { problem, rows } = await usage(client);
   expect([problem, rows]).toEqual([null, []]);
-  expect(client.incident?.text).toContain(`${file} was open when it was removed`);
+  expect(client.lastIncident?.text).toContain(`${file} was open when it was removed`);
 });
 
 it('reports the problem of the thread that writes the ledger', async () => {
@@ -66,7 +66,7 @@ it('ends a query that takes too long, and answers the next one', async () => {
   const { ledger } = crowded(20_000, now);
   const client = clientOf(ledger, 20);
   const [first] = await Promise.allSettled([usage(client, { by: 'client' })]);
-  expect(first).toMatchObject({ status: 'rejected', reason: { name: 'LedgerTimeoutError' } });
+  expect(first).toMatchObject({ status: 'rejected', reason: { name: 'LedgerUnansweredError' } });
   expect(String((first as PromiseRejectedResult).reason)).toContain('was not read within 0.02 s');
   const other = clientOf(ledger);
   expect((await usage(other, { version: 'v1', limit: '1' })).total).toBe(20_000);

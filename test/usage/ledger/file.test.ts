@@ -44,7 +44,7 @@ describe('a file that another program changes while it is open', () => {
     expect(notices).toEqual([
       expect.stringMatching(/could not be used: .*\. {2}It was renamed to .*usage\.db\.corrupt-/),
     ]);
-    expect(ledger.incident).toEqual({ at: clock.time, text: notices[0] });
+    expect(ledger.lastIncident).toEqual({ at: clock.time, text: notices[0] });
     expect(readdirSync(dirname(store)).filter((name) => name.startsWith('usage.db.corrupt-'))).not.toEqual([]);
     expect(integrityOf(store)).toBe('ok');
   });

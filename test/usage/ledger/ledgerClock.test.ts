@@ -36,8 +36,8 @@ it.each([
   clock.steady += 5_000;
   ledger.add([]);
   expect(await readLedger(ledger).coveredSince()).toBe(clock.time);
-  expect(ledger.incident).toEqual({ at: clock.time, text: expect.stringContaining(expected) });
-  expect([ledger.problem, notices]).toEqual([undefined, [ledger.incident?.text]]);
+  expect(ledger.lastIncident).toEqual({ at: clock.time, text: expect.stringContaining(expected) });
+  expect([ledger.problem, notices]).toEqual([undefined, [ledger.lastIncident?.text]]);
   pass(2 * hourMs);
   expect(await readLedger(ledger).coveredSince()).toBe(clock.time - 2 * hourMs);
   expect(notices).toHaveLength(1);
@@ -51,12 +51,12 @@ it('coverage restarts after a pause of the process, but not while the clock is s
     ledger.add([]);
   }
   pass(3 * hourMs);
-  expect([await readLedger(ledger).coveredSince(), ledger.incident]).toEqual([noon, undefined]);
+  expect([await readLedger(ledger).coveredSince(), ledger.lastIncident]).toEqual([noon, undefined]);
   clock.time += 3 * hourMs;
   clock.steady += 3 * hourMs;
   ledger.add([]);
   expect(await readLedger(ledger).coveredSince()).toBe(clock.time);
-  expect(ledger.incident?.text).toContain('The gateway was stopped for 3 h');
+  expect(ledger.lastIncident?.text).toContain('The gateway was stopped for 3 h');
 });
 
 it.each([

@@ -206,7 +206,7 @@ it('restarts coverage once if the gateway has counted without the fleet meanwhil
   alone.close();
   const back = later({ spool });
   expect(restarts(back)).toEqual([clock.time]);
-  expect(back.incident?.text).toMatch(/without the fleet.*Coverage restarts/);
+  expect(back.lastIncident?.text).toMatch(/without the fleet.*Coverage restarts/);
   back.close();
   expect(restarts(later({ spool }))).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { dateTime, plural } from './format.js';
 /** @import { Failure, Freeze, Ledger, Status, VersionStatus } from './types.js' */
 
 /** The trigger of a reload → its words. @type {Record<string, string>} */
-export const triggers = {
+export const triggerTexts = {
   start: 'at the start',
   file: 'after an edit of the file',
   signal: 'after a signal',
@@ -80,7 +80,7 @@ function refusedConfig(lines) {
 
 /** @param {Failure} failed */
 function rejectedEdit({ at, trigger, reasons }) {
-  const when = `${dateTime(Date.parse(at))}, ${triggers[trigger] ?? trigger}`;
+  const when = `${dateTime(Date.parse(at))}, ${triggerTexts[trigger] ?? trigger}`;
   return el(
     'div',
     { class: 'problem' },

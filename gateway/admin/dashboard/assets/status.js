@@ -1,4 +1,4 @@
-import { triggers } from './attention.js';
+import { triggerTexts } from './attention.js';
 import { el, emptyMessage, fact, swatch, timeAgo } from './dom.js';
 import { ago, dateTime, milliseconds, percent, period, plural, rate, withCommas } from './format.js';
 import { head, row, table, updateRows } from './table.js';
@@ -129,7 +129,7 @@ export function gatewayFacts({ config, workers }, now) {
     'dl',
     { class: 'facts' },
     fact('Configuration', `Generation ${withCommas(config.generation)}`, config.fingerprint.slice(0, 12)),
-    fact('In effect since', dateTime(Date.parse(config.loaded_at)), triggers[config.trigger] ?? config.trigger),
+    fact('In effect since', dateTime(Date.parse(config.loaded_at)), triggerTexts[config.trigger] ?? config.trigger),
     fact(
       'Workers',
       plural(workers.length, 'process', 'processes'),

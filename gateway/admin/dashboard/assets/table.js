@@ -100,7 +100,7 @@ const rowsPerPage = 50;
  * @param {readonly Column<Row>[]} columns
  * @param {{ sortedBy: string, keyOf: (row: Row) => string }} options `sortedBy`: the title of the column that the table is first
  *   sorted by, descending; `keyOf`: identifies a row across updates
- * @param {() => void} [onQueryChange] if given, the table does not sort; the caller fills in the rows of the new `query`
+ * @param {() => void} [onQueryChange] if given, the table does not sort: the caller reads `query`, and calls `fill` with the rows to show
  */
 export function sortable(caption, columns, { sortedBy, keyOf }, onQueryChange) {
   let sortIndex = columns.findIndex(({ title }) => title === sortedBy);
