@@ -36,8 +36,13 @@ function haveCommonType(a: Types, b: Types): boolean {
   return a !== undefined && b !== undefined && [...a].some((type) => b.has(type));
 }
 
+/** An integer is a number, so these two types overlap. */
 function mayOverlap(a: Types, b: Types): boolean {
-  return a === undefined || b === undefined || [...a].some((type) => isWithin(new Set([type]), b) || b.has(type));
+  return a === undefined || b === undefined || hasTypeWithin(a, b) || hasTypeWithin(b, a);
+}
+
+function hasTypeWithin(types: ReadonlySet<JsonType>, outer: ReadonlySet<JsonType>): boolean {
+  return [...types].some((type) => isWithin(new Set([type]), outer));
 }
 
 function relationOf(old: View, now: View, use: SchemaUse): 'same' | 'narrower' | 'wider' | 'changed' {

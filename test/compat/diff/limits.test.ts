@@ -10,6 +10,13 @@ function errorsOf(direction: 'request' | 'response', old: Json, now: Json): stri
   return findings.filter(({ level }) => level === 'error').map(({ rule }) => rule);
 }
 
+it('compares the limits of integers with those of numbers, although other types differ', () => {
+  const [numbers, integers] = [{ type: ['number', 'string'] }, { type: ['integer', 'boolean'] }];
+  const errors = ['request-type-changed', 'request-constraint-tightened'];
+  expect(errorsOf('request', { ...numbers, minimum: 2 }, { ...integers, minimum: 5 })).toEqual(errors);
+  expect(errorsOf('request', { ...integers, minimum: 2 }, { ...numbers, minimum: 5 })).toEqual(errors);
+});
+
 describe('a new limit where only listed values were valid', () => {
   it.each<[old: Json, demand: Json]>([
     [letters, { minLength: 3 }],
