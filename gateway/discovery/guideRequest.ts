@@ -63,7 +63,8 @@ export function guideRequest(
       brownouts: brownouts.map(({ at, end }) => ({ at, end })),
       oldBase: publicUrl + versionPath(from, snapshot),
       newBase: publicUrl + versionPath(to, snapshot),
-      grease: greaseCurlCommand(to, publicUrl + versionPath(to, snapshot)),
+      // The guide lists all routes anyway.
+      grease: greaseCurlCommand(to, publicUrl + versionPath(to, snapshot), { namesRoute: true }),
     },
   };
 }

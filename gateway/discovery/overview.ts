@@ -66,7 +66,10 @@ export function overviewOf(snapshot: Snapshot, now: number, cancelled: Cancelled
       successor: successor && { name: successor.name, url: urlOf(successor) },
       contract: contract && origin + contract,
       guide: guide && origin + guide,
-      grease: stage === 'retired' ? undefined : greaseCurlCommand(version, urlOf(version)),
+      grease:
+        stage === 'retired'
+          ? undefined
+          : greaseCurlCommand(version, urlOf(version), { namesRoute: version.contract?.publish === true }),
       adaptation: stage === 'retired' ? undefined : adaptationOf(version, snapshot, urlOf),
     };
   });

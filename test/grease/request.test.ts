@@ -6,7 +6,7 @@ import { askHttp2, connectHttp2 } from '../support/http2Client.ts';
 import { expectProblem } from '../support/problem.ts';
 import { ask, connectTo, get, message } from '../support/rawClient.ts';
 import { membersOf, type RawResponse, singleValueOf, valuesOf } from '../support/response.ts';
-import { startGreased } from './greasedVersion.ts';
+import { contract, startGreased } from './greasedVersion.ts';
 
 const json = 'Content-Type: application/json';
 const grease = 'Prefer: grease';
@@ -247,6 +247,21 @@ it('the index and the migration guide show the command', async () => {
   expect(page.body).toContain(`<code>${command.replaceAll("'", '&#39;')}</code>`);
   const guide = await ask(port, get('/guides/v1-to-v2.md'));
   expect(guide.body).toContain(`To test this, use \`${command}\``);
+});
+
+it('the command in the index names no route of an unpublished contract, and none that the adapter does not serve', async () => {
+  const adapted = { 'GET /drinks': { gone: 'no list' }, 'GET /tree': { to: 'GET /tree' } };
+  const { port } = await startGreased(answer(200, drink, json), {
+    version: { contract: { file: 'v1.json', publish: false } },
+    routes: {
+      '/v2': { contract: 'v1.json', grease: 'request', adapter: { from: '/v3', mode: 'serve', routes: adapted } },
+      '/v3': { contract: 'v3.json', grease: 'request', upstream: 'BACKEND' },
+    },
+    files: { 'v3.json': { ...contract, info: { title: 'Drinks', version: '3' } } },
+  });
+  const index = await ask(port, get('/', 'Accept: application/json'));
+  const { versions } = JSON.parse(index.body) as { readonly versions: readonly { readonly grease?: string }[] };
+  expect(versions.map((one) => one.grease?.split('HOST')[1])).toEqual(['/v1', '/v2/tree', '/v3/drinks']);
 });
 
 it('keeps at most 16 MiB of bodies', () => {
