@@ -184,7 +184,7 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
   ]);
   const requestOf = (round: number): ReplayedRequest | undefined => {
     const oldPath = path.replace(/\{([^{}]*)\}/g, (_whole, name: string) =>
-      encoded(valuesInPath.get(name)?.(round)[0] ?? ''),
+      (valuesInPath.get(name)?.(round) ?? []).map(encoded).join(),
     );
     const newPath = to === undefined ? versions.toNewPath(oldPath) : translatePath(oldPath, path, to);
     if (newPath === undefined) return undefined;
@@ -241,10 +241,10 @@ function pathValues(
       nameInContract === undefined
         ? undefined
         : contract.parametersOf(contract.routeOf(method, template), 'path').get(nameInContract);
-    const examples = parameter ? contract.examplesOf(parameter).filter(isScalar).map(String) : [];
+    const examples = parameter ? contract.examplesOf(parameter).map((value) => serialized(value, parameter)) : [];
     // An empty segment, `.` or `..` would change the path.
-    const usableExamples = examples.filter((text) => !/^\.{0,2}$/.test(text));
-    if (usableExamples.length > 0) return (round) => [usableExamples[round % usableExamples.length] as string];
+    const usableExamples = examples.filter((texts) => !/^\.{0,2}$/.test(texts.join()));
+    if (usableExamples.length > 0) return (round) => usableExamples[round % usableExamples.length] ?? [];
   }
   return undefined;
 }
@@ -265,28 +265,30 @@ function valuesFor(
 
 /** Adds the parameters that the contract requires and the request does not have. */
 function withRequired(given: readonly NamedParameter[], parameters: ReadonlyMap<string, Located>): NamedParameter[] {
-  const givenNames = given.map(({ name }) => name);
-  return [...given, ...missingRequired(givenNames, parameters)];
+  const names = given.map(({ name }) => name);
+  return [...given, ...missingRequired(names, parameters)];
 }
 
-function missingRequired(givenNames: readonly string[], parameters: ReadonlyMap<string, Located>): NamedParameter[] {
-  const lowerNames = new Set(givenNames.map((name) => name.toLowerCase()));
-  const missing = [...parameters].filter(
-    ([name, one]) => below(one, 'required').value === true && !lowerNames.has(name.toLowerCase()),
-  );
-  return missing.map(([name]) => ({ name, type: 'string', values: undefined }));
+/** Only the names of header fields are case-insensitive. */
+function missingRequired(names: readonly string[], parameters: ReadonlyMap<string, Located>): NamedParameter[] {
+  const isSame = (given: string, name: string, one: Located): boolean =>
+    given === name || (below(one, 'in').value === 'header' && given.toLowerCase() === name.toLowerCase());
+  return [...parameters]
+    .filter(([name, one]) => below(one, 'required').value === true && !names.some((given) => isSame(given, name, one)))
+    .map(([name]) => ({ name, type: 'string', values: undefined }));
 }
 
 function findHeader(parameters: ReadonlyMap<string, Located>, name: string): Located | undefined {
   return [...parameters].find(([one]) => one.toLowerCase() === name.toLowerCase())?.[1];
 }
 
-/** The parameters of the query in the style `form` of OpenAPI, or the items of a header field. Objects are not sent. */
+/** The texts of a parameter in the query, or the items of a path parameter or header field. Objects are not sent. */
 function serialized(value: unknown, parameter: Located | undefined): string[] {
   if (isScalar(value)) return [String(value)];
-  if (!isList(value)) return [];
-  const items = value.filter(isScalar).map(String);
-  return parameter && below(parameter, 'explode').value === false ? [items.join(',')] : items;
+  const items = isList(value) ? value.filter(isScalar).map(String) : [];
+  const [explode, style] = ['explode', 'style'].map((key) => parameter && below(parameter, key).value);
+  const delimiter = style === 'pipeDelimited' ? '|' : style === 'spaceDelimited' ? ' ' : ',';
+  return (explode ?? delimiter === ',') || items.length === 0 ? items : [items.join(delimiter)];
 }
 
 function isScalar(value: unknown): value is string | number | boolean {

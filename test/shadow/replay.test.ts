@@ -177,6 +177,53 @@ describe('replay', () => {
     expect(stdout).not.toContain(secret);
   });
 
+  it('sends lists as OpenAPI serializes them, and query parameters by their exact names', async () => {
+    const headers: unknown[] = [];
+    const { url } = await start(({ url: target, headers: { 'x-list': list } }, response) => {
+      headers.push([target, list]);
+      response.setHeader('Content-Type', 'application/json').end('{}');
+    });
+    const array = (name: string, place: string, more = {}) => {
+      return { name, in: place, required: true, schema: { type: 'array' }, example: ['a b', 'c'], ...more };
+    };
+    const old = contractOf({
+      '/drinks/{ids}': answering({}, [
+        array('ids', 'path'),
+        array('X-List', 'header'),
+        array('tags', 'query', { style: 'pipeDelimited' }),
+        { name: 'Size', in: 'query', required: true, example: 'l' },
+      ]),
+      '/bars': answering({}, []),
+    });
+    const now = contractOf({
+      '/bars': answering({}, [{ name: 'city', in: 'query', required: true, schema: {} }]),
+    });
+    const requests = [
+      { route: 'GET /drinks/{ids}?size=s' },
+      {
+        route: 'GET /drinks/{ids}?size=m&Size=m',
+        path: { ids: { value: ['1', '2/3'] } },
+        headers: { 'x-list': { value: ['1', '2'] } },
+      },
+      { route: 'GET /bars?City=Rome' },
+    ];
+    const { stdout } = await replayIn({ 'v1.json': old, 'v2.json': now, 'r.json': { format: 1, requests } }, [
+      ...['r.json', '--v1', url, '--v2', url, ...withContracts, ...fast, '--repeat', '1', '--format', 'json'],
+    ]);
+    expect(new Map(headers as [string, string][])).toEqual(
+      new Map([
+        ['/drinks/a%20b,c?size=s&tags=a%20b%7Cc&Size=l', 'a b,c'],
+        ['/drinks/1,2%2F3?size=m&Size=m&tags=a%20b%7Cc', '1,2'],
+      ]),
+    );
+    expect((JSON.parse(stdout) as ReplayReport).no_evidence).toEqual([
+      {
+        route: 'GET /bars',
+        why: 'the new version requires the query parameter city, and the request does not have it',
+      },
+    ]);
+  });
+
   it('takes paths and contracts from routes.yaml, and points to the contract in SARIF', async () => {
     const [v1, v2] = [await jsonServer(() => ({ id: 1 })), await jsonServer(() => ({ id: 'x' }))];
     const routes = {
