@@ -31,7 +31,7 @@ const postgres = await Postgres.open({ store, passwordFile: undefined }, { query
 try {
   await migrate(postgres);
   if ((await rowsIn(postgres, 'version_day')) === 0) {
-    await fill(postgres);
+    await fill();
     await measure('As written');
   }
   const start = performance.now();
@@ -45,10 +45,13 @@ try {
   await server?.stop();
 }
 
-/** Like bench/ledger.ts: 5 % of the clients call daily, 15 % on 30 % of the days, the others on 3 %. */
-async function fill(store: Postgres): Promise<void> {
+/**
+ * Like bench/ledger.ts: 5 % of the clients call daily, 15 % on 30 % of the days, the others on 3 %. A client calls in one hour of such
+ * a day, or in up to six hours of the last nine days, because only these have rows by hour.
+ */
+async function fill(): Promise<void> {
   const start = performance.now();
-  await store.transaction(async (sql) => {
+  await postgres.transaction(async (sql) => {
     await sql.query(`SET LOCAL search_path TO ${schemaName}; SELECT setseed(0.42)`);
     await sql.query(`INSERT INTO versions (name) SELECT 'v' || n FROM generate_series(1, ${versions}) AS n`);
     await sql.query(
@@ -73,13 +76,13 @@ async function fill(store: Postgres): Promise<void> {
       const items = subject === 'version' ? ['0'] : itemColumns;
       const hoursPerSpan = msPerSpan[spanLength] / hourMs;
       const group = ['version', `hour / ${hoursPerSpan}`, ...itemColumns].join(', ');
-      const offset = `(hour % ${hoursPerSpan})::bigint * ${hourMs}`;
+      const msInSpan = `(hour % ${hoursPerSpan})::bigint * ${hourMs}`;
       const sums = counts.map((count) =>
         count === 'requests' || count === 'served' ? 'SUM(requests)' : 'SUM(requests / 50)',
       );
       const recent = spanLength === 'hour' && subject !== 'version' ? `WHERE hour >= ${(today - 8) * 24}` : '';
       await sql.query(`INSERT INTO ${name} (version, span, ${keys.join(', ')}, ${counts.join(', ')}, first, last)
-        SELECT version, hour / ${hoursPerSpan}, ${items.join(', ')}, ${sums.join(', ')}, MIN(${offset}) + 1000, MAX(${offset}) + 3000000
+        SELECT version, hour / ${hoursPerSpan}, ${items.join(', ')}, ${sums.join(', ')}, MIN(${msInSpan}) + 1000, MAX(${msInSpan}) + 3000000
         FROM events ${recent} GROUP BY ${group} ORDER BY 2, MIN(hour), 1, 3`);
     }
     const times = `MIN(hour) * ${hourMs}::bigint + 1000, MAX(hour) * ${hourMs}::bigint + 3000000`;
@@ -90,11 +93,11 @@ async function fill(store: Postgres): Promise<void> {
     await sql.query('INSERT INTO runs VALUES ($1, 1, $2, $3)', [randomUUID(), (today - days) * dayMs, now]);
   });
   // As autovacuum does: vacuums the partitions, but not the partitioned tables.
-  const tables = await store.query<{ name: string }>(
+  const tables = await postgres.query<{ name: string }>(
     `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables JOIN pg_class ON oid = format('%I.%I', schemaname, tablename)::regclass
       WHERE schemaname = '${schemaName}' AND relkind = 'r'`,
   );
-  for (const { name } of tables) await store.query(`VACUUM ANALYZE ${name}`);
+  for (const { name } of tables) await postgres.query(`VACUUM ANALYZE ${name}`);
   console.log(`SYNTHETIC history written in ${((performance.now() - start) / 1000).toFixed(0)} s`);
 }
 
@@ -111,11 +114,11 @@ async function measure(title: string): Promise<void> {
   const snapshot = snapshotFrom({
     routes: { ...routesOf, '/v7': { upstream, deprecation: '2026-01-01', sunset: '2027-12-31' } },
   });
-  const report = { versions: [], workers: [] };
+  const servingReport = { versions: [], workers: [] };
   const usage = (by: Grouping, period: number, version?: string) => () =>
     usageReport(reader, { by, version, since: now - period, until: now, step: 'day', successor: () => 'v8' });
   const verdict = (quiet: number) => () =>
-    gatherFacts({ name: 'v7' }, { snapshot, queries: reader, report }, quiet, now);
+    gatherFacts({ name: 'v7' }, { snapshot, queries: reader, report: servingReport }, quiet, now);
   await printTime('verdict, quiet for 7 days', verdict(7 * dayMs));
   await printTime('verdict, quiet for 90 days', verdict(90 * dayMs));
   await printTime('overview, 30 days', usage('version', 30 * dayMs));

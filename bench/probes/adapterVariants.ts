@@ -28,6 +28,7 @@ const item = {
   properties: { id: { type: 'integer' }, name: { type: 'string' }, price: { type: 'string' }, tags: { type: 'array' } },
 };
 const list = { type: 'object', required: ['drinks'], properties: { drinks: { type: 'array', items: item } } };
+/** What a load of routes.yaml computes from complete contracts. */
 const prepared: PreparedAdapter = {
   hash: 'abcdef012345',
   checks: checkCodeOf({ list }, ['list']),
@@ -36,6 +37,7 @@ const prepared: PreparedAdapter = {
       `GET ${path}`,
       {
         responses: new Map([['200', new Map([['application/json', 'list']])]]),
+        // No version has parameters.
         parameters: { own: new Map(), other: new Map() },
       },
     ],

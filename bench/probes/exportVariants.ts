@@ -12,13 +12,15 @@ import { ClientIdentification } from '../../gateway/usage/counting/identificatio
 import { alternate, type Variant } from '../support/alternation.ts';
 import { dates } from '../support/workload.ts';
 
-const noSalt = '';
 const [port = '', backendPort, folder = '', collectorPort] = process.argv.slice(2);
 const upstream = `http://127.0.0.1:${backendPort}`;
 const otlp = `http://127.0.0.1:${collectorPort}`;
 
 keepYoungGenerationSmall();
 const notice = (line: string): void => void process.stderr.write(`${line}\n`);
+
+// No client is counted under a tag.
+const noSalt = '';
 
 /** Without a ledger and an access log, so that the export is a larger share of the cost. */
 async function variant(name: string, telemetry?: object): Promise<Variant> {

@@ -15,7 +15,9 @@ export const adapter: Scenario = {
     const tables: Table[] = [];
     const notes: string[] = [];
     for (const items of itemCounts) {
-      const measured = await measureVariants('adapterVariants.ts', options, [], {}, () => startListBackend(items));
+      const measured = await measureVariants('adapterVariants.ts', options, {
+        startBackend: () => startListBackend(items),
+      });
       const rows = measured.figures.map(({ name, threadMicros, requests }) => {
         return { name: `version-gateway, ${name}`, samples: [threadMicros / requests] };
       });

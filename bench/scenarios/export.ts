@@ -17,7 +17,7 @@ export const exportOverOtlp: Scenario = {
       port,
       'onGeneratorCores',
     );
-    const { figures, notes } = await measureVariants('exportVariants.ts', options, [String(port)]);
+    const { figures, notes } = await measureVariants('exportVariants.ts', options, { args: [String(port)] });
     await server.stop();
     // Only the serving thread: the thread that exports may send the spans of a variant after the interval of that variant.
     const rows = figures.map(({ name, threadMicros, requests }) => {

@@ -12,7 +12,7 @@ export const restrictions: Scenario = {
   runs: 'only if named',
   needs: ['wrk'],
   async run(options) {
-    const { figures, notes } = await measureVariants('restrictionVariants.ts', options, [], {
+    const { figures, notes } = await measureVariants('restrictionVariants.ts', options, {
       mix: { clients, routes: 1 },
     });
     const rows = figures.map(({ name, threadMicros, requests }) => {

@@ -13,17 +13,19 @@ import { connections, path } from './workload.ts';
 // Most probes have about this many variants. Each of them is measured for about as long as a proxy of another scenario.
 const usualVariants = 4;
 
+interface VariantSettings extends Pick<Load, 'mix'> {
+  readonly args?: readonly string[];
+  readonly startBackend?: () => Promise<number>;
+}
+
 /**
  * Starts a program of bench/probes, which serves with one variant after the other, and sends requests to it. The program gets
- * `args` after PORT, BACKEND_PORT and FOLDER.
- * `mix`: the requests have different clients and routes.
+ * `args` after PORT, BACKEND_PORT and FOLDER. `mix`: the requests have different clients and routes.
  */
 export async function measureVariants(
   probe: string,
   { quick, rounds, seconds }: Options,
-  args: readonly string[] = [],
-  loadSettings: Pick<Load, 'mix'> = {},
-  startBackend = startJsonBackend,
+  { args = [], startBackend = startJsonBackend, ...loadSettings }: VariantSettings = {},
 ): Promise<{ readonly figures: readonly VariantFigure[]; readonly notes: readonly string[] }> {
   const [port, backendPort, folder] = [await freePort(), await startBackend(), temporaryFolder()];
   const file = fileURLToPath(new URL(`../probes/${probe}`, import.meta.url));

@@ -115,7 +115,8 @@ function isAscii(text: string): boolean {
 /**
  * The pointer to a violation of the adapted body; undefined if there is none. `value` is checked first, because to parse `text`
  * takes longer. But a number whose text is kept (`JSON.rawJSON`) is an object in `value`, which the validator rejects. So
- * `text` is parsed and checked if `value` may have such numbers, or if `value` seems to violate the contract.
+ * `text` is parsed and checked if the body has such numbers (`keepsNumbers`), or if `value` seems to violate the contract: a
+ * conversion may have made such a number.
  */
 function confirmedViolation(
   value: JsonValue,
@@ -123,7 +124,6 @@ function confirmedViolation(
   keepsNumbers: boolean,
   findViolation: FindViolation,
 ): string | undefined {
-  // Without `keepsNumbers`, `value` may still have such a number: a conversion may have kept its text.
   const mayBeViolated = keepsNumbers || findViolation(value) !== undefined;
   return mayBeViolated ? findViolation(JSON.parse(text)) : undefined;
 }

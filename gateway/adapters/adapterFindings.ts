@@ -3,6 +3,7 @@ import { keysTo } from '../compat/document/located.ts';
 import type { Finding } from '../compat/judge/findings.ts';
 import { predicateOf, type RuleId } from '../compat/rules/rules.ts';
 import { subjectOf } from '../compat/rules/words.ts';
+import type { Path } from '../config/fault.ts';
 import { valueAt } from '../config/source.ts';
 import { regExpOf } from './patternTexts.ts';
 
@@ -13,6 +14,11 @@ export interface JudgedFinding {
   readonly isWarning: boolean;
   /** Where the operations are: a path in `request` or `response` of the adapter's route. */
   readonly place: readonly string[];
+}
+
+/** Takes the faults and warnings of a check. `place`: in routes.yaml. */
+export interface CheckReport {
+  add(place: Path, message: string, remedy: string, isWarning?: boolean): void;
 }
 
 // Within a major, the rules only warn about these changes. In an adapter they are faults: clients of the adapted version would get
@@ -50,6 +56,7 @@ export function judgeDifference(
   if (!collectedChange || level === 'info') return undefined;
   const { change, occurrences } = collectedChange;
   const { steps } = occurrences[0];
+  // A client may not know another value of an `enum` (`value`), or any value if the `enum` is missing (`values`).
   const isFault =
     level === 'error' || faultsInAdapters.has(rule) || change.kind === 'value' || change.kind === 'values';
   const hasInvalidPattern = direction === 'response' && isInvalidPattern(change);
@@ -64,9 +71,8 @@ export function judgeDifference(
     const remedy = `Declare the security in the contract of ${own} if its clients send credentials, or mark the route as gone, with the reason.`;
     return { message, remedy, isWarning: false, place: placeOf(change, steps) };
   }
-  // The statuses begin with 1, 3, 4 or 5, or are `default`.
-  const isOtherThanSuccess =
-    (change.kind === 'status' || change.kind === 'error_status') && /^[1345d]/.test(change.name);
+  // Statuses from 400 on are irrelevant.
+  const isOtherThanSuccess = change.kind === 'status' && /^[13]/.test(change.name);
   return {
     message,
     remedy: hasInvalidPattern

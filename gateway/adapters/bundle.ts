@@ -67,8 +67,8 @@ export class Bundle {
   }
 
   /**
-   * `absent`: the names of fields that messages of this direction never have. A schema that has `located` in its `allOf`, `anyOf`
-   * or `oneOf` marks these fields with `#absenceKeyword`.
+   * `absent`: the names of fields that messages of this direction never have, by `#absenceKeyword` in the schema around `located`. Empty
+   * unless `located` is a part of its `allOf`, `anyOf` or `oneOf`.
    */
   #schema(located: Located, absent: ReadonlySet<string>): PlainSchema | boolean {
     const { value } = located;

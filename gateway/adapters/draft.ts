@@ -4,6 +4,7 @@ import type { AdaptedRoute } from '../config/adapterSettings.ts';
 import { parseConfig } from '../config/load.ts';
 import { printable } from '../shared/text.ts';
 import { contentOf, entryFor } from './adaptedParts.ts';
+import type { CheckReport } from './adapterFindings.ts';
 import type { SubSchema } from './branches.ts';
 import { isJsonType, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './bundle.ts';
 import { type DraftContext, type DraftedOperation, draftOperations, operationIdOf } from './draftOperations.ts';
@@ -12,7 +13,7 @@ import {
   Counterparts,
   type DraftedVersion,
   type DraftSide,
-  type MovedTables,
+  type MovedPathTables,
   openSide,
 } from './draftRoutes.ts';
 import { type DraftedRow, rowLines, textOf, usedOperations } from './draftYaml.ts';
@@ -37,10 +38,10 @@ export interface AdapterDraft {
 export async function draftAdapter(
   served: DraftedVersion,
   from: DraftedVersion,
-  moved: MovedTables,
+  movedPaths: MovedPathTables,
 ): Promise<AdapterDraft> {
   const [own, other] = [await openSide(served), await openSide(from)];
-  const counterparts = new Counterparts(own, other, moved);
+  const counterparts = new Counterparts(own, other, movedPaths);
   const rows = own.routes
     // The row of GET also answers HEAD.
     .filter(({ method, path }) => method !== 'HEAD' || !own.adapterSide.find({ method: 'GET', path }))
@@ -55,7 +56,6 @@ export async function draftAdapter(
       rowIndexOfLine.push(...written.map(() => index));
       lines.push(...written);
     }
-    const headerLineCount = lines.length - rowIndexOfLine.length;
     const { faults, warnings } = await checkDraft(lines, served, from);
     if (faults.length === 0) {
       for (const { line, message } of warnings) lines[line] += `  # warning: ${printable(message)}`;
@@ -72,6 +72,8 @@ export async function draftAdapter(
   }
 }
 
+// `adapter:`, `from:`, `mode:` and `routes:` precede the rows.
+const headerLineCount = 4;
 const modeLine = '  mode: "off"  # shadow: only compare the adapted responses; serve: send them to clients';
 
 /** A fault or a warning. `line`: an index of the lines of the draft. */
@@ -100,8 +102,8 @@ async function checkDraft(
     // The lines of faults are counted from 1.
     list.map(({ line = 0, message, remedy }) => ({ line: line - 1 - linesBefore.length, message, remedy })),
   );
-  // The first four lines are not rows.
-  return { faults: checkedFaults ?? [], warnings: (checkedWarnings ?? []).filter(({ line }) => line > 3) };
+  const warningsOfRows = (checkedWarnings ?? []).filter(({ line }) => line >= headerLineCount);
+  return { faults: checkedFaults ?? [], warnings: warningsOfRows };
 }
 
 function rowFor(route: Route, counterparts: Counterparts, own: DraftSide, other: DraftSide): DraftedRow {
@@ -145,7 +147,7 @@ const idPrefix = 'draft:';
 
 function requestOperations(
   route: Route,
-  { route: target, path }: Extract<Counterpart, { route: Route }>,
+  { route: target, pathWithOwnNames }: Extract<Counterpart, { route: Route }>,
   own: DraftSide,
   other: DraftSide,
   context: DraftContext,
@@ -153,7 +155,7 @@ function requestOperations(
   const sent = { parameters: parametersOf(route, own.bundle), named: own.bundle.namedSchemas };
   const accepted = { parameters: parametersOf(target, other.bundle), named: other.bundle.namedSchemas };
   const targetNames = parametersOfPath(target.path);
-  const renamed = new Map(parametersOfPath(path).map((name, index) => [name, targetNames[index] ?? name]));
+  const renamed = new Map(parametersOfPath(pathWithOwnNames).map((name, index) => [name, targetNames[index] ?? name]));
   const [sentBody, acceptedBody] = [requestBodyOf(route, own.bundle), requestBodyOf(target, other.bundle)].map(
     jsonSchemaOf,
   );
@@ -241,6 +243,7 @@ function guessIdsIn(list: readonly DraftedOperation[]): string[] {
   ]);
 }
 
+// How many values are generated for each kind of message, to find faults that a comparison of the schemas misses.
 const sampleCount = 50;
 
 /** The faults of a row that the check at a load would find. */
@@ -264,7 +267,7 @@ function faultsOfRow(
     responses: new Map([...responses].map(([status, list]) => [status, usedIn(list)])),
   };
   const faultsByText = new Map<string, RowFault>();
-  const add: ConstructorParameters<typeof RouteCheck>[3]['add'] = (place, message, remedy, isWarning) => {
+  const add: CheckReport['add'] = (place, message, remedy, isWarning) => {
     const operation = place.map(String).find((key) => key.startsWith(idPrefix));
     const text = `${message}  ${remedy}`;
     if (isWarning !== true) faultsByText.set(`${operation} ${text}`, { operation, text });

@@ -113,6 +113,7 @@ function renameOfOnlyField(
   const mayBecome = (field: Field, other: Field): boolean => {
     if ((other.isRequired && !field.isRequired) || isEnvelope(field, other, context)) return false;
     const likeness = likenessOf(field.schema, other.schema, context);
+    // Lists are a kind of their own, even if their items differ. Most other values can be converted to each other.
     return (
       likeness === 'same' || (likeness === 'convertible' && isList(field, context.from) && isList(other, context.to))
     );
@@ -122,6 +123,7 @@ function renameOfOnlyField(
   const [found, ...others] = candidates.length > 1 ? required : candidates;
   if (!found || others.length > 0) return undefined;
   const [from, field] = found;
+  // If the target is required, optional fields are no rivals.
   const rivals = [...missing].filter(
     ([name, other]) => name !== to && mayBecome(field, other) && (other.isRequired || !target.isRequired),
   );

@@ -71,12 +71,12 @@ class ValueDraft {
   readonly #drafted: DraftedOperation[] = [];
   /** Run after all other operations. */
   readonly #wraps: DraftedOperation[] = [];
-  /** Fields of the receiver that the sender does not have. */
+  /** Fields of the receiver that the sender never has. */
   #missing: Field[] = [];
   /** Fields of the sender that the receiver does not have. */
   #spare: SpareField[] = [];
-  /** Fields of the receiver that a value may lack. `senderSchema`: undefined for a field that the sender never has. */
-  readonly #absent: (Field & { readonly senderSchema: SubSchema | undefined })[] = [];
+  /** Fields that an operation has to add if a value lacks them. `senderSchema`: undefined for a field that the sender never has. */
+  readonly #toAdd: (Field & { readonly senderSchema: SubSchema | undefined })[] = [];
 
   constructor(context: DraftContext, counter: { visits: number }, trail: readonly string[]) {
     this.#context = context;
@@ -88,8 +88,8 @@ class ValueDraft {
     this.#draftValue(from, to, []);
     this.#moveFields();
     for (const field of this.#missing)
-      if (this.#isNeeded(field)) this.#absent.push({ ...field, senderSchema: undefined });
-    for (const field of this.#absent) this.#addField(field);
+      if (this.#isNeeded(field)) this.#toAdd.push({ ...field, senderSchema: undefined });
+    for (const field of this.#toAdd) this.#addField(field);
     for (const field of this.#spare) this.#dropField(field);
     return [...this.#drafted, ...this.#wraps];
   }
@@ -156,25 +156,26 @@ class ValueDraft {
 
   #draftObject(sources: readonly PlainSchema[], targets: readonly PlainSchema[], at: Keys): void {
     const [fields, wantedFields] = [fieldsOf(sources, at), fieldsOf(targets, at)];
-    const isForbidden = targets.every((one) => one['additionalProperties'] === false);
+    const forbidsOtherFields = targets.every((one) => one['additionalProperties'] === false);
     // Key: the name of a field for the sender. Value: its name for the receiver.
     const newNames = new Map<string, string>();
     const knownRenames = at.length === 0 ? this.#context.renamed : undefined;
     for (const { from, to, certainty, note } of renamesFor(fields, wantedFields, this.#context, knownRenames)) {
       this.#add({ kind: 'rename', at: [...at, from], to: [...at, to] }, certainty, note);
+      // A person decides on such a rename. Until then, one field counts as spare and the other as missing.
       if (certainty !== 'undecided') newNames.set(from, to);
     }
     for (const [name, field] of fields) {
       const counterpart = wantedFields.get(newNames.get(name) ?? name);
       if (!counterpart) {
-        this.#spare.push({ ...field, isForbidden, isEmptied: false });
+        this.#spare.push({ ...field, isForbidden: forbidsOtherFields, isEmptied: false });
         continue;
       }
       this.#draftValue(field.schema, counterpart.schema, counterpart.keys);
       const hasOtherDefault = !counterpart.isRequired && this.#hasOtherDefault(field.schema, counterpart.schema);
       const mayBeAbsent = !field.isRequired || this.#mayLoseValue(field.schema, counterpart.schema);
       if (mayBeAbsent && (counterpart.isRequired || hasOtherDefault))
-        this.#absent.push({ ...counterpart, senderSchema: field.schema });
+        this.#toAdd.push({ ...counterpart, senderSchema: field.schema });
     }
     const foundNames = new Set([...fields.keys()].map((name) => newNames.get(name) ?? name));
     this.#missing.push(...[...wantedFields].filter(([name]) => !foundNames.has(name)).map(([, field]) => field));
@@ -244,7 +245,7 @@ class ValueDraft {
     for (const { source, target, certainty, note } of moves) {
       this.#add({ kind: 'move', at: source.keys, to: target.keys }, certainty, note);
       this.#draftValue(source.schema, target.schema, target.keys);
-      if (target.isRequired && !source.isRequired) this.#absent.push({ ...target, senderSchema: source.schema });
+      if (target.isRequired && !source.isRequired) this.#toAdd.push({ ...target, senderSchema: source.schema });
     }
   }
 

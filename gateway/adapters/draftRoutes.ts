@@ -15,8 +15,8 @@ export interface DraftedVersion {
   readonly file: string;
 }
 
-/** The `moved` tables on the way from the served version to the other one. An entry maps a template to its new path; null: removed. */
-export type MovedTables = readonly (readonly (readonly [template: string, value: string | null])[])[];
+/** The `moved` tables on the way from the served version to the other one. A table maps a path template to its new path; null: removed. */
+export type MovedPathTables = readonly (readonly (readonly [template: string, value: string | null])[])[];
 
 /** The contract of one of the two versions. */
 export interface DraftSide {
@@ -47,7 +47,7 @@ export type Counterpart =
   | {
       readonly route: Route;
       /** Its path with the parameter names of the served version. */
-      readonly path: string;
+      readonly pathWithOwnNames: string;
       /** Why this is probably the counterpart; empty if it is certain. */
       readonly note: string;
     };
@@ -59,8 +59,8 @@ export class Counterparts {
   /** Key: a path of the served version. `to`: the proposed path of the other version. */
   readonly #proposals: ReadonlyMap<string, { readonly to: string; readonly note: string }>;
 
-  constructor(own: DraftSide, other: DraftSide, moved: MovedTables) {
-    this.#tables = moved.map((entries) => new PathTable(entries));
+  constructor(own: DraftSide, other: DraftSide, movedPaths: MovedPathTables) {
+    this.#tables = movedPaths.map((entries) => new PathTable(entries));
     this.#other = other;
     const { proposals } = proposeMoved({
       oldContract: own.documents,
@@ -86,7 +86,7 @@ export class Counterparts {
     const proposal = moved === path ? this.#proposals.get(path) : undefined;
     const target = proposal ? withParameterNamesOf(path, proposal.to) : moved;
     const route = this.#other.adapterSide.find({ method, path: target });
-    if (route) return { route, path: target, note: proposal?.note ?? '' };
+    if (route) return { route, pathWithOwnNames: target, note: proposal?.note ?? '' };
     const isPathKnown = this.#other.routes.some((one) => withoutNames(one.path) === withoutNames(target));
     return {
       gone: isPathKnown

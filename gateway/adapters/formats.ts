@@ -25,10 +25,10 @@ export const textFormats: Readonly<Record<string, (text: string) => boolean>> = 
 const largestValueOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: Number.MAX_SAFE_INTEGER };
 const numberFormats: ReadonlySet<unknown> = new Set(['int32', 'int64', 'float', 'double', 'decimal', 'number']);
 
-/** Marks schemas of converted values. Comparisons ignore keywords that begin with `x-`. */
+// Marks schemas of converted values for `withFormatsFrom`. Comparisons ignore keywords that begin with `x-`.
 const convertedKeyword = 'x-converted';
 
-export function markedAsConverted(schema: SubSchema): SubSchema {
+export function markedForFormats(schema: SubSchema): SubSchema {
   return typeof schema === 'object' ? { ...schema, [convertedKeyword]: true } : schema;
 }
 

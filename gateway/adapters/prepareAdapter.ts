@@ -104,7 +104,7 @@ export function responseMediaTypesOf(
   });
   const unadaptable = changedStatuses.flatMap((status) => {
     const types = mediaTypesOf(others, status);
-    // If `Accept` is replaced and asks for JSON, the backend does not send the types that only its contract has.
+    // If `Accept` is replaced and asks for JSON, the backend does not send a type that the adapted version does not declare.
     const asksForJson = replacesAccept && types.some(mayBeJson);
     const remaining = types.filter(
       (type) => !mayBeJson(type) && !(asksForJson && !mediaTypesOf(own, status).includes(type)),

@@ -25,7 +25,7 @@ import {
 } from './branches.ts';
 import type { PlainSchema } from './bundle.ts';
 import { convertedSchema, eachSchema, firstItemSchema, mappedSchema, type ReportProblem } from './conversionSchema.ts';
-import { markedAsConverted } from './formats.ts';
+import { markedForFormats } from './formats.ts';
 
 /** What is wrong with an operation. Its place in routes.yaml is that of the operation. */
 export interface OperationProblem {
@@ -36,6 +36,7 @@ export interface OperationProblem {
 }
 
 type SchemaChange = (branch: PlainSchema) => SubSchema;
+const anyValue: SubSchema & true = true;
 
 /**
  * Applies operations to schemas as `compileOperations` does to values. The new schema allows all values that the operations make.
@@ -64,7 +65,7 @@ export class SchemaTransform {
         this.#fault(operation, 'The schema has too many alternatives to be followed.', remedy);
       }
       // Operations after a faulty one are skipped: most of their faults would only follow from it.
-      if (this.problems.slice(problemCount).some(({ isWarning }) => !isWarning)) return true;
+      if (this.problems.slice(problemCount).some(({ isWarning }) => !isWarning)) return anyValue;
     }
     return result;
   }
@@ -203,7 +204,7 @@ export class SchemaTransform {
         return withoutField(object, name);
       }),
     );
-    if (foundFields.length === 0) return true;
+    if (foundFields.length === 0) return anyValue;
     return this.#placed(withoutSource, to, unionOf(foundFields), isAlwaysPresent(schema, at, this.#named), operation);
   }
 
@@ -214,7 +215,7 @@ export class SchemaTransform {
     });
   }
 
-  #reportTaken(operation: Operation, name: string): true {
+  #reportTaken(operation: Operation, name: string): typeof anyValue {
     return this.#fault(operation, `The contract has a field ${name} here already.`, 'Drop or rename that field first.');
   }
 
@@ -276,7 +277,7 @@ export class SchemaTransform {
   #changeOf(operation: Operation): SchemaChange {
     const report: ReportProblem = (message, remedy, { isWarning } = { isWarning: false }) => {
       this.problems.push({ operation, message, remedy, isWarning });
-      return true;
+      return anyValue;
     };
     switch (operation.kind) {
       case 'each':
@@ -286,14 +287,14 @@ export class SchemaTransform {
       case 'map':
         return (branch) => mappedSchema(branch, operation, report);
       case 'convert':
-        return (branch) => markedAsConverted(convertedSchema(branch, operation, report));
+        return (branch) => markedForFormats(convertedSchema(branch, operation, report));
       default:
         return (branch) => branch;
     }
   }
 
-  #fault(operation: Operation, message: string, remedy: string): true {
+  #fault(operation: Operation, message: string, remedy: string): typeof anyValue {
     this.problems.push({ operation, message, remedy, isWarning: false });
-    return true;
+    return anyValue;
   }
 }

@@ -20,7 +20,7 @@ import {
   requestPartsOf,
   responsesIn,
 } from './adaptedParts.ts';
-import { judgeDifference } from './adapterFindings.ts';
+import { type CheckReport, judgeDifference } from './adapterFindings.ts';
 import { withFormatsFrom } from './formats.ts';
 import { prepareAdapter, responseMediaTypesOf } from './prepareAdapter.ts';
 import { parameterSampleFault, requestFaults } from './requestCheck.ts';
@@ -164,14 +164,14 @@ export class RouteCheck {
   readonly #parts: RouteToCheck;
   readonly #names: { readonly own: string; readonly other: string };
   readonly #sampleCount: number;
-  readonly #report: Pick<AdapterCheck, 'add'>;
+  readonly #report: CheckReport;
   #hasFaults = false;
 
   constructor(
     parts: RouteToCheck,
     names: { readonly own: string; readonly other: string },
     samples: number,
-    report: Pick<AdapterCheck, 'add'>,
+    report: CheckReport,
   ) {
     this.#parts = parts;
     this.#names = names;

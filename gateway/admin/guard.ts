@@ -104,8 +104,10 @@ function refuseToken(req: Request, res: Response, attempts: TokenAttempts, now: 
 // with a bearer token.
 function isSafeFromCsrf(req: IncomingMessage, admittedBy: 'token' | 'session' | 'machine'): boolean {
   if (admittedBy === 'token' || req.method === 'GET' || req.method === 'HEAD') return true;
-  // A program such as curl reports no origin, and it has no session.
-  return isSameOrigin(req) ?? admittedBy === 'machine';
+  const isReportedSameOrigin = isSameOrigin(req);
+  if (isReportedSameOrigin !== undefined) return isReportedSameOrigin;
+  // No browser has sent the request, but a program such as curl. A program has no session.
+  return admittedBy === 'machine';
 }
 
 function isFromThisMachine({ headers, socket }: IncomingMessage): boolean {

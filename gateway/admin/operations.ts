@@ -23,7 +23,7 @@ export interface Operations {
   /** The result that a reload would have. `text`: checked instead of the content of routes.yaml. */
   preview(text?: string): Promise<{ readonly kind: string }>;
   /** The snapshot of `text`, or of routes.yaml. If the text is invalid, its faults as lines. */
-  candidate(text?: string): Promise<Snapshot | readonly string[]>;
+  snapshotOf(text?: string): Promise<Snapshot | readonly string[]>;
   config(): ConfigStatus;
   /** The state of all processes. */
   report(options?: { readonly withMetrics: boolean }): Promise<ServingReport>;

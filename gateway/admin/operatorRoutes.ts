@@ -162,7 +162,7 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
       if (usage === undefined) return undefined;
       if ('routesYaml' in planQuery && Buffer.byteLength(planQuery.routesYaml ?? '') > largestFileBytes)
         return { problem: 'BODY_TOO_LARGE', detail: tooLargeDetail };
-      const loaded = 'retire' in planQuery ? undefined : await operations.candidate(planQuery.routesYaml);
+      const loaded = 'retire' in planQuery ? undefined : await operations.snapshotOf(planQuery.routesYaml);
       const hasFaults = loaded !== undefined && !('fingerprint' in loaded);
       if (hasFaults) return { body: new TextEncoder().encode(JSON.stringify({ kind: 'faulty', faults: loaded })) };
       const candidate = 'retire' in planQuery ? { retired: planQuery.retire } : toPlain(loaded ?? snapshot);

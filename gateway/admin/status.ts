@@ -106,7 +106,11 @@ function versionList(
     const targets = version?.targets ?? versionReport?.targets ?? [];
     const blockers = reasonsNotToStop(name, targets, snapshot, now, fleet);
     return {
-      ...versionStatus(name, version, versionReport, now, isInFlightKnown, blockers),
+      ...versionStatus(name, version, versionReport, now, {
+        isInFlightKnown,
+        isInFleet: fleet !== undefined,
+        blockers,
+      }),
       unreachable: unreachable.has(name),
       stopped_before_retired: unreachable.get(name)?.wasStoppedBeforeRetired ?? false,
       targets: versionReport?.targets.map(targetStatus) ?? [],
@@ -121,8 +125,8 @@ function versionList(
 }
 
 /**
- * Why the backend of a version may not be stopped once the version has ended, or once an adapter serves it. Undefined: nothing but its
- * own requests.
+ * What still needs the backend of a version that has ended, or that an adapter serves: other versions, their adapters, and other
+ * gateways of the fleet. The version's own requests are not included.
  */
 function reasonsNotToStop(
   name: string,
@@ -130,7 +134,7 @@ function reasonsNotToStop(
   snapshot: Snapshot,
   now: number,
   fleet: Pick<FleetMember, 'reasonsNotToStop'> | undefined,
-): string[] | undefined {
+): string[] {
   const urls = new Set(targets.map(({ url }) => url));
   const blockers = snapshot.sortedVersions
     .filter((one) => one.name !== name && needsBackend(one, now) && one.targets.some(({ url }) => urls.has(url)))
@@ -138,9 +142,9 @@ function reasonsNotToStop(
   const version = snapshot.versions.get(name);
   if (version === undefined || !isServedByAdapter(version, now)) {
     blockers.push(...adaptedVersions(name, snapshot, now).map((one) => `used by the adapter of /${one.name}`));
-    if (fleet) return [...blockers, ...fleet.reasonsNotToStop(name)];
+    blockers.push(...(fleet?.reasonsNotToStop(name) ?? []));
   }
-  return blockers.length > 0 ? blockers : undefined;
+  return blockers;
 }
 
 function needsBackend(version: Version, now: number): boolean {
@@ -156,15 +160,14 @@ function versionStatus(
   version: Version | undefined,
   report: VersionReport | undefined,
   now: number,
-  isInFlightKnown: boolean,
-  blockers: readonly string[] | undefined,
+  stop: { readonly isInFlightKnown: boolean; readonly isInFleet: boolean; readonly blockers: readonly string[] },
 ): object {
   const stage = version ? stageOf(version, now) : 'removed';
   const inFlight = report?.inFlight ?? 0;
   const waiting = report?.waiting ?? 0;
   const waivers = version ? runningWaivers(version, now) : [];
   const isEnded = stage === 'removed' || (stage === 'retired' && waivers.length === 0);
-  const blockedBy = isEnded || (version && isServedByAdapter(version, now)) ? blockers : undefined;
+  const blockedBy = isEnded || (version && isServedByAdapter(version, now)) ? stop.blockers : [];
   return {
     version: name,
     stage,
@@ -175,8 +178,8 @@ function versionStatus(
     last_served: instant(report?.lastInFlight),
     adapter: adapterStatus(version, report),
     waivers: waivers.map(({ client, until, reason }) => ({ client, until: instant(until), reason })),
-    safe_to_stop: isEnded && inFlight + waiting === 0 && isInFlightKnown && (blockedBy ?? []).length === 0,
-    ...(blockedBy && { blocked_by: blockedBy }),
+    safe_to_stop: isEnded && inFlight + waiting === 0 && stop.isInFlightKnown && blockedBy.length === 0,
+    ...((blockedBy.length > 0 || (stop.isInFleet && isEnded)) && { blocked_by: blockedBy }),
   };
 }
 

@@ -111,7 +111,7 @@ export class LoadThread {
     return this.#options.path;
   }
 
-  /** Loads the file, or `text` in its place. `isPreview`: the result will not become active. */
+  /** Loads the file, or `text` as its content. `isPreview`: the result will not become active, and `text` does not come from the file. */
   load(text?: string | Uint8Array, { isPreview } = { isPreview: false }): Promise<Loaded> {
     const loaded = this.#lastLoad.then(() => this.#load(text, isPreview));
     this.#lastLoad = loaded.catch(() => {});
@@ -125,8 +125,8 @@ export class LoadThread {
 
   async #load(text: string | Uint8Array | undefined, isPreview: boolean): Promise<Loaded> {
     const { file, path } = this.#options;
-    // The text of a preview does not come from the file.
-    const linkFault = this.#isLink && (text === undefined || !isPreview) ? replacedLinkFault(file, path) : undefined;
+    const isFromFile = text === undefined || !isPreview;
+    const linkFault = this.#isLink && isFromFile ? replacedLinkFault(file, path) : undefined;
     if (linkFault) {
       return {
         parsed: [],
@@ -159,7 +159,7 @@ export class LoadThread {
     const before = this.#thread ? undefined : toPlain(this.#before);
     const thread = this.#startedThread();
     const { promise, resolve, reject } = Promise.withResolvers<Done>();
-    const pending = { thread, parsed, timer: this.#startTimeout(thread, startTimeoutMs), resolve, reject };
+    const pending = { thread, parsed, timer: this.#limitTime(thread, startTimeoutMs), resolve, reject };
     this.#pending = pending;
     const request: LoadRequest = { options: { ...this.#options, env: { ...this.#options.env } }, text, before };
     thread.postMessage(request);
@@ -182,7 +182,7 @@ export class LoadThread {
       if (message.kind === 'done') return pending.resolve(message);
       pending.parsed.push(message.file);
       clearTimeout(pending.timer);
-      pending.timer = this.#startTimeout(thread, this.#limits.timeoutMs);
+      pending.timer = this.#limitTime(thread, this.#limits.timeoutMs);
     });
     thread.on('error', (error: NodeJS.ErrnoException) => {
       const isOutOfMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
@@ -196,7 +196,7 @@ export class LoadThread {
     return thread;
   }
 
-  #startTimeout(thread: Worker, ms: number): NodeJS.Timeout {
+  #limitTime(thread: Worker, ms: number): NodeJS.Timeout {
     return setTimeout(() => {
       this.#end(thread, `takes longer than ${ms / 1000} s to parse`);
       void thread.terminate();

@@ -87,6 +87,7 @@ function badge(route: GuideRoute): Html {
   return html`<span class="badge ${style}">${label}</span>`;
 }
 
+/** The styles are named after the stages of a version, and give the badge the colour of the stage. */
 function badgeOf(route: GuideRoute): [style: string, label: string] {
   const { state } = route;
   if (state === 'removed') return ['sunset', 'Removed'];
@@ -102,12 +103,12 @@ function routeArticle(route: GuideRoute): Html {
   const newName = newNameOf(route);
   const newNameNote = newName === undefined ? undefined : html` is now <code>${printable(newName)}</code>`;
   const heading = html`<code>${old ? printable(nameOf(route)) : ''}</code>${newNameNote}`;
-  const { shown, more } = firstItems(shared.filter(({ topic }) => hasChanges(topic)));
+  const { shown, andMore } = firstItems(shared.filter(({ topic }) => hasChanges(topic)));
   return article(anchor, heading, [
     summary ? html`<p class="purpose">${printable(summary)}</p>` : undefined,
     newOperation === undefined ? html`<p>${withCode(removalInWords(route))}</p>` : undefined,
     requestLine && samples(requestLine),
-    shown.length > 0 ? html`<p>Changes shared with other routes: ${shown.map(sharedLink)}${more}.</p>` : undefined,
+    shown.length > 0 ? html`<p>Changes shared with other routes: ${shown.map(sharedLink)}${andMore}.</p>` : undefined,
     ...topics.filter(hasChanges).map((topic) => html`<h4>${withCode(topic.subject)}</h4>${topicBody(topic)}`),
   ]);
 }
@@ -118,14 +119,14 @@ function sharedLink({ topic, where }: SharedTopic, index: number): Html {
 }
 
 function sharedArticle(topic: Topic, routes: readonly GuideRoute[]): Html {
-  const { shown, more } = firstItems(routes);
+  const { shown, andMore } = firstItems(routes);
   const listed = shown.map((route, index) => {
     const { where = '' } = route.shared.find((one) => one.topic === topic) ?? {};
     const name = html`<a href="#${route.anchor}"><code>${printable(nameOf(route))}</code></a>`;
     return html`${index === 0 ? '' : ', '}${name} (${withCode(where)})`;
   });
   return article(topic.anchor, html`${withCode(topic.subject)}`, [
-    html`<p class="purpose">In ${plural(routes.length, 'route')}: ${listed}${more}.</p>`,
+    html`<p class="purpose">In ${plural(routes.length, 'route')}: ${listed}${andMore}.</p>`,
     topicBody(topic),
   ]);
 }

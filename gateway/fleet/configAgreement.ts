@@ -16,7 +16,7 @@ import type { NewSharedConfig, SharedConfig } from './sharedConfig.ts';
 export interface ConfiguredGateway {
   readonly source: { readonly current: Snapshot };
   /** How the versions are used, according to the ledger of the fleet. */
-  readUsage(effects: EditEffects): Promise<VersionUsage>;
+  readUsage(editEffects: EditEffects): Promise<VersionUsage>;
   /** Called when the fleet accepts a configuration that was refused before. */
   onAccepted(snapshot: Snapshot): void;
   readonly clock: Clock;
@@ -58,7 +58,7 @@ export class ConfigAgreement {
   }
 
   /** What the fleet has announced, if the configuration is refused: later edits are compared with it. */
-  get announced(): AcceptedConfig | undefined {
+  get announcedConfig(): AcceptedConfig | undefined {
     return this.#announced;
   }
 

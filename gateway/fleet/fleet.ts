@@ -180,11 +180,11 @@ export class Fleet {
   async #waitUntil(isReached: () => boolean, ms: number): Promise<void> {
     // The timer keeps the process alive: nothing else does before the gateway listens.
     const limit = new AbortController();
-    const late = sleep(ms, true, { signal: limit.signal }).catch(() => true);
+    const timeout = sleep(ms, 'timeout' as const, { signal: limit.signal }).catch(() => 'timeout' as const);
     while (!isReached()) {
-      const { promise, resolve } = Promise.withResolvers<boolean>();
-      this.#onNextChange.push(() => resolve(false));
-      if (await Promise.race([promise, late])) break;
+      const { promise, resolve } = Promise.withResolvers<'changed'>();
+      this.#onNextChange.push(() => resolve('changed'));
+      if ((await Promise.race([promise, timeout])) === 'timeout') break;
     }
     limit.abort();
   }

@@ -104,8 +104,8 @@ export class FleetMember {
   }
 
   /** What the fleet has announced, if the active configuration breaks it. */
-  get announced(): AcceptedConfig | undefined {
-    return this.#agreement.announced;
+  get announcedConfig(): AcceptedConfig | undefined {
+    return this.#agreement.announcedConfig;
   }
 
   /** Makes this gateway visible to the others before it serves clients. Does not wait for a store that is down. */
@@ -178,7 +178,7 @@ export class FleetMember {
   }
 
   /** Why calls may be missing in the ledger, for the reload guard. `quiet` in ms. */
-  gap(quiet: number): string | undefined {
+  reasonOfGap(quiet: number): string | undefined {
     const gaps = ledgerGaps(this.view, this.#options.settings.silentAfter, quiet);
     return gaps.length === 0 ? undefined : gaps.map(({ text }) => text).join(' ');
   }

@@ -54,7 +54,7 @@ export interface StoredVersionLoad extends VersionLoad {
 
 /** The column `report`. A field that is added later needs no migration. */
 interface StoredReport {
-  /** The run that wrote the report. This may be an earlier run, because earlier releases do not write this column. */
+  /** The run that wrote the report. An earlier release does not write this column, so this may be a run before that of the row. */
   readonly epoch: number;
   /** ms */
   readonly silent_after?: number | undefined;

@@ -66,7 +66,7 @@ export class CountsQuestions {
   }
 
   /** Which calls of this gateway are counted in the store. `at`: the time of the report, epoch ms. */
-  counted({ unsent = {}, workers }: ServingReport, at: number): CountedCalls {
+  counted({ unsentSince = {}, workers }: ServingReport, at: number): CountedCalls {
     const { unsentCounts } = this.#options;
     const unresponsiveTimes = workers.flatMap(({ unresponsiveSince: since }) =>
       since === undefined ? [] : since - flushMs,
@@ -79,7 +79,7 @@ export class CountsQuestions {
       at,
       // Leaves out questions that were read after this report was made.
       answers: Object.fromEntries([...this.#questionsOfOthers].filter(([, question]) => question.at < at)),
-      unsent: earliestOf([unsent, unsentCounts.calls]),
+      unsent: earliestOf([unsentSince, unsentCounts.calls]),
       // The versions of these calls are not known.
       all: unsentTimes.length === 0 ? undefined : Math.min(...unsentTimes),
     };

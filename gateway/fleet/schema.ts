@@ -12,15 +12,19 @@ export const schemaName = 'version_gateway';
 const storeVersion = 5;
 // The SQLSTATE of a table that does not exist. The errors below have it: the store was reached, but cannot be used.
 const undefinedTable = '42P01';
-// The numbers of advisory locks. With them, gateways that migrate or fold names at the same time take turns.
+// The numbers of advisory locks. Gateways take turns to migrate the store, and to fold names: to count them together as others.
 const migrationLock = 0x56474d49;
 export const namesLock = 0x56474644;
 
-/** How many spans of each length a partition has: 10 days, 30 days, 30 days. */
+/** How many spans of each length a partition has. It covers 10 days, 30 days, or one block, which is 30 days. */
 export const partitionSizes = { hour: 240, day: 30, block: 1 } as const;
 
 const countColumns = ['requests', 'errors', 'served', 'failing', 'refused'];
 
+/**
+ * The sums of each subject (`version`, `client`, `route`), and of each pair of a client and a route. `item`: the id of the client or
+ * route, 0 in the tables of versions.
+ */
 export const sumTables: readonly SumTable[] = [
   ...subjects.flatMap((subject) =>
     (['hour', 'day', 'block'] as const).map((spanLength) => ({
@@ -60,6 +64,7 @@ const createTables = `
   CREATE TABLE meta (key text PRIMARY KEY, value text NOT NULL);
   ${subjects.map((subject) => `CREATE TABLE ${subject}s (id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE);`).join('\n')}
   ${sumTables.map(createSumTable).join('\n')}
+  -- first, last, used: epoch ms. used: the last request that neither failed nor was refused by a freeze; 0: there is none.
   CREATE TABLE version_client (
     version integer NOT NULL, client integer NOT NULL, first bigint NOT NULL, last bigint NOT NULL, used bigint NOT NULL,
     PRIMARY KEY (version, client)
@@ -75,7 +80,7 @@ const createTables = `
     ${countColumns.map((column) => `${column} bigint NOT NULL`).join(', ')},
     PRIMARY KEY (version, span, instance)
   );
-  -- When a gateway ran and counted. Epoch ms.
+  -- The runs of each gateway. epoch: the number of the run. began, seen: when it counted, epoch ms.
   CREATE TABLE runs (
     instance uuid NOT NULL, epoch bigint NOT NULL, began bigint NOT NULL, seen bigint NOT NULL, PRIMARY KEY (instance, epoch)
   );
@@ -85,7 +90,8 @@ const createTables = `
     PRIMARY KEY (instance, epoch)
   );
   -- heard: by the clock of the database. versions: stage and requests in flight of each version. spooled: rows that wait in
-  -- the gateway; spooled_since: when the oldest began to wait, epoch ms.
+  -- the gateway; spooled_since: when the oldest began to wait, epoch ms. left_at: when it stopped and had sent all counts.
+  -- gone_at: when it was marked as gone, because it was silent.
   CREATE TABLE gateways (
     instance uuid PRIMARY KEY, epoch bigint NOT NULL, name text NOT NULL, release text NOT NULL, addresses text[] NOT NULL,
     started timestamptz NOT NULL DEFAULT now(), heard timestamptz NOT NULL DEFAULT now(),
@@ -129,13 +135,10 @@ function addColumns(names: readonly string[]): string {
   return names.map((name) => `ADD COLUMN IF NOT EXISTS ${name} bigint NOT NULL DEFAULT 0`).join(', ');
 }
 
-/**
- * A tag under another salt cannot be compared with the tags of the fleet, so its client counts as `other clients`. `own_salt`: the
- * salt of the fleet.
- */
+/** A tag under another salt cannot be compared with the tags of the fleet, so its client counts as `other clients`. */
 const createClientName = `
-  CREATE FUNCTION client_name(client text, salt text, own_salt text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT CASE WHEN salt = own_salt OR client NOT LIKE '%:#%' THEN client ELSE '${otherClients}' END
+  CREATE FUNCTION client_name(client text, salt text, fleet_salt text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE WHEN salt = fleet_salt OR client NOT LIKE '%:#%' THEN client ELSE '${otherClients}' END
   $$;
 `;
 

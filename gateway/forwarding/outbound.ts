@@ -169,8 +169,8 @@ export interface Adaptation {
    */
   adaptBody(head: ResponseHead, body: Buffer | string): Buffer | string | Failure | Promise<Buffer | string | Failure>;
   /**
-   * Reserves memory for `bytes` of a body. Returns a failure if this body, or all such bodies together, are too large;
-   * `pass` if the response may then be passed on unchanged.
+   * Reserves memory for further `bytes` of a body, as they arrive. Undefined: they are reserved. Otherwise this body, or all such bodies
+   * together, are too large. `pass`: the response is passed on unchanged. A failure: the exchange ends with it.
    */
   reserveMemory(bytes: number): Failure | 'pass' | undefined;
 }
@@ -189,7 +189,7 @@ export interface ExchangeAdaptation extends Adaptation {
   readonly adaptedRoute: string | undefined;
   /** True: the client asks for unknown members, so the exchange is not copied to another version. */
   readonly mayHaveUnknownMembers: boolean;
-  /** Reserves memory for the response. Called when the request is in flight. */
+  /** Reserves the memory that a response to this request usually takes. Called when the request is in flight. */
   reserveForResponse(): void;
   /** The exchange has ended. Safe to call twice. */
   release(): void;

@@ -167,7 +167,7 @@ export interface RequestHeadParts {
   /** Path and query for the target. */
   readonly path: string;
   readonly fields: RequestFields;
-  /** The Host to send: that of an absolute-form target, else the client's Host, else the authority of the target. */
+  /** The Host to send: the authority of the client's absolute-form URL, else the client's Host, else the authority of the target. */
   readonly host: string;
   /** The authority in the request of the client; '' without one. */
   readonly requestedHost: string;
@@ -175,8 +175,8 @@ export interface RequestHeadParts {
   readonly traceparent: string;
   /** Undefined: none is sent. */
   readonly tracestate: string | undefined;
-  /** `1.1`, `1.0` or `2.0`: the client's version, for Via (RFC 9110 §7.6.3). */
-  readonly httpVersion: string;
+  /** The client's version of HTTP, as Via names it: `1.1`, `1.0` or `2.0` (RFC 9110 §7.6.3). */
+  readonly viaVersion: string;
   readonly peer: Peer;
   /** The prefix that was removed from the path; '' for none. */
   readonly removedPrefix: string;
@@ -247,20 +247,19 @@ function appendedForwardingFields(
 
 /** From the field after `traceparent` to the blank line. */
 function lastFields(parts: RequestHeadParts): string {
-  const { tracestate, fields, httpVersion, pseudonym } = parts;
+  const { tracestate, fields, viaVersion, pseudonym } = parts;
   const tracestateField = tracestate === undefined ? '' : `tracestate: ${tracestate}\r\n`;
-  const via =
-    fields.via === '' ? ownVia(httpVersion, pseudonym) : `Via: ${fields.via}, ${httpVersion} ${pseudonym}\r\n`;
+  const via = fields.via === '' ? ownVia(viaVersion, pseudonym) : `Via: ${fields.via}, ${viaVersion} ${pseudonym}\r\n`;
   return `${tracestateField + via + upgradeFields(parts) + maxForwardsField(parts)}\r\n`;
 }
 
 // The same for nearly all requests.
-let lastVia = { httpVersion: '', pseudonym: '', text: '' };
+let lastVia = { viaVersion: '', pseudonym: '', text: '' };
 
 /** The Via field of a request that has come through no other proxy. */
-function ownVia(httpVersion: string, pseudonym: string): string {
-  if (lastVia.httpVersion !== httpVersion || lastVia.pseudonym !== pseudonym) {
-    lastVia = { httpVersion, pseudonym, text: asFlatString(`Via: ${httpVersion} ${pseudonym}\r\n`) };
+function ownVia(viaVersion: string, pseudonym: string): string {
+  if (lastVia.viaVersion !== viaVersion || lastVia.pseudonym !== pseudonym) {
+    lastVia = { viaVersion, pseudonym, text: asFlatString(`Via: ${viaVersion} ${pseudonym}\r\n`) };
   }
   return lastVia.text;
 }
@@ -272,7 +271,7 @@ function upgradeFields({ upgrade }: RequestHeadParts): string {
 // RFC 9110 §7.6.2 allows recipients a maximum of their own.
 const maxHops = 1_000_000;
 
-/** RFC 9110 §7.6.2: each hop decrements Max-Forwards of OPTIONS and TRACE. The gateway refuses TRACE. */
+/** RFC 9110 §7.6.2: each hop decrements Max-Forwards of OPTIONS and TRACE. The gateway refuses TRACE, and itself answers an OPTIONS with 0. */
 function maxForwardsField({ method, fields: { maxForwards } }: RequestHeadParts): string {
   if (maxForwards === undefined) return '';
   const isDecremented = method === 'OPTIONS' && /^[0-9]+$/.test(maxForwards);

@@ -5,7 +5,7 @@ import { inWholeUnits, printableExcerpt } from '../shared/text.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import { giveUpMs, hostOf, longestPauseMs, pauseAfter, receiverKeyOf, sendEvent } from './delivery.ts';
 import type { NotifyEvent } from './events.ts';
-import { NotifyQueue, type QueuedEvent } from './queue.ts';
+import { maxWaiting, NotifyQueue, type QueuedEvent } from './queue.ts';
 
 const maxEventsInStatus = 20;
 const maintainEveryMs = 60_000;
@@ -51,7 +51,7 @@ type QueueKind = 'file' | 'memory' | 'store';
 interface ReceiverState {
   receiver: NotifyReceiver;
   readonly failureNotices: OutageNotices;
-  readonly queueFullNotices: OutageNotices;
+  readonly droppedNotices: OutageNotices;
   /** By queue: the last result, if the queue could not record it yet. */
   readonly unrecorded: Map<QueueKind, Parameters<NotifyQueue['record']>>;
   /** Resolves when the due events are sent. Each receiver has its own, so that a receiver that hangs does not delay the others. */
@@ -102,7 +102,7 @@ export class Dispatcher {
     const unusable = new Set<QueueKind>();
     for (const event of events) {
       if (this.#queuedIds.has(event.id)) continue;
-      const kind = this.#settings.fleet === undefined || event.isLocal ? 'file' : 'store';
+      const kind = this.#settings.fleet === undefined || event.isOfOneGateway ? 'file' : 'store';
       // A store that does not answer takes seconds to fail, so it is tried only once.
       const outcome = unusable.has(kind) ? 'failed' : await this.#addForReceivers(kind, event);
       if (outcome === 'queued') {
@@ -168,15 +168,15 @@ export class Dispatcher {
 
   async #addForReceivers(kind: QueueKind, event: NotifyEvent): Promise<'queued' | 'failed' | 'dropped'> {
     let isDropped = false;
-    for (const [key, { receiver, queueFullNotices }] of this.#stateByReceiver) {
+    for (const [key, { receiver, droppedNotices }] of this.#stateByReceiver) {
       if (!isWanted(event, receiver)) continue;
       const host = hostOf(receiver);
       const whyNotQueued = await this.#addTo(kind, event, key);
       if (whyNotQueued === 'failed') return 'failed';
       if (whyNotQueued === 'full') {
         isDropped = true;
-        queueFullNotices.failed(`500 events wait for ${host}; further ones are dropped until it accepts some.`);
-      } else if (whyNotQueued === undefined) queueFullNotices.recovered(`events for ${host} are queued again.`);
+        droppedNotices.failed(`${maxWaiting} events wait for ${host}; further ones are dropped until it accepts some.`);
+      } else if (whyNotQueued === undefined) droppedNotices.recovered(`events for ${host} are queued again.`);
     }
     return isDropped ? 'dropped' : 'queued';
   }
@@ -218,7 +218,7 @@ export class Dispatcher {
           state.failureNotices.failed(
             `${host} does not accept notifications: ${result}.  Each is tried again for ${inWholeUnits(giveUpMs)}.`,
           );
-        // Other events for this receiver would probably fail, too. The age 0 always gives a pause, even after an event that is given up.
+        // Other events for this receiver would probably fail, too. The age 0, that of a new event, always gives a pause.
         state.failuresInRow = isSent ? 0 : state.failuresInRow + 1;
         state.pausedUntil = isSent ? 0 : now + (pauseAfter(state.failuresInRow, 0, answer) ?? 0);
       }
@@ -282,7 +282,7 @@ export class Dispatcher {
 }
 
 function newReceiverState(notice: (line: string) => void): Omit<ReceiverState, 'receiver'> {
-  const notices = { failureNotices: new OutageNotices(notice), queueFullNotices: new OutageNotices(notice) };
+  const notices = { failureNotices: new OutageNotices(notice), droppedNotices: new OutageNotices(notice) };
   return { ...notices, unrecorded: new Map(), sending: undefined, failuresInRow: 0, pausedUntil: 0 };
 }
 

@@ -36,7 +36,7 @@ export interface NotifyEvent {
   /** Events of one group share a limit: at most `maxEventsPerGroup` are queued. */
   readonly group?: string;
   /** True if other gateways of the fleet cannot know of it. */
-  readonly isLocal?: boolean;
+  readonly isOfOneGateway?: boolean;
 }
 
 /** A part of a message: plain text, which each format escapes. */
@@ -237,7 +237,7 @@ export function ledgerProblemEvent(gateway: string, kind: string, text: string, 
     sections: [{ lines: [printableExcerpt(text, 1_000)] }],
     data: { gateway, kind, text },
     keepUntil: at + rememberedMs,
-    isLocal: true,
+    isOfOneGateway: true,
   };
 }
 

@@ -7,7 +7,7 @@ import { longestPauseMs } from './delivery.ts';
 import { maxEventsPerGroup, type NotifyEvent } from './events.ts';
 
 /** The most events that wait for one receiver. */
-const maxWaiting = 500;
+export const maxWaiting = 500;
 /** A gateway that has begun to send an event records the result within this time. Later, another gateway may send the event. */
 const claimMs = 60_000;
 /**

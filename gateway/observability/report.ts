@@ -5,8 +5,8 @@ export interface ServingReport {
   /** Every version that was configured since the start. */
   readonly versions: readonly VersionReport[];
   readonly workers: readonly WorkerReport[];
-  /** Version → epoch ms. Calls that ended later may still be counted only in the memory of a process. */
-  readonly unsent?: Readonly<Record<string, number>>;
+  /** Version → epoch ms. Calls that ended since then may still be counted only in the memory of a process. */
+  readonly unsentSince?: Readonly<Record<string, number>>;
   /** Metrics of processes that ended or do not answer. */
   readonly metricsOfAbsent?: readonly (readonly MetricValues[])[] | undefined;
 }
@@ -99,7 +99,7 @@ export function mergeReports(reports: readonly ServingReport[]): ServingReport {
       reports.flatMap(({ versions }) => versions.filter((one) => one.name === name)).reduce(mergeVersions),
     ),
     workers: reports.flatMap(({ workers }) => workers),
-    unsent: earliestOf(reports.map(({ unsent = {} }) => unsent)),
+    unsentSince: earliestOf(reports.map(({ unsentSince = {} }) => unsentSince)),
   };
 }
 

@@ -160,7 +160,7 @@ export class Exchange implements Outbound, InFlight {
       id: this.id,
       traceparent: span ? traceparentOfAttempt(traceparent, span, this.stats.retries + 1) : traceparent,
       tracestate: this.tracestate,
-      httpVersion: this.req.httpVersion === '2' ? '2.0' : this.req.httpVersion,
+      viaVersion: this.req.httpVersion === '2' ? '2.0' : this.req.httpVersion,
       peer: this.peer,
       removedPrefix: this.activeVersion?.removedPrefix ?? '',
       pseudonym: this.context.pseudonym,

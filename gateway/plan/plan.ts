@@ -99,7 +99,7 @@ export interface PlannedCounts {
   readonly requests: number;
   /** Requests that a backend answered. */
   readonly served: number;
-  /** By the answer of the candidate: the requests in `served`, and those that were refused because of their version. */
+  /** The requests in `served`, and those that were refused because of their version, by the answer that the candidate would give. */
   readonly answers: Readonly<Record<PlannedAnswer, number>>;
   /** All other requests. The gateway answered them itself for a reason that does not depend on the version, such as 400 or 503. */
   readonly other: number;

@@ -40,7 +40,7 @@ export class ClientRestrictions implements Waivers {
     this.isPrivate = identify.some(({ by }) => by === 'address');
   }
 
-  /** Undefined for a version without restrictions: its clients are not identified before their requests are forwarded. */
+  /** Undefined without waivers and restrictions: then no client is identified before its request is forwarded. */
   static of(version: Version, snapshot: Snapshot): ClientRestrictions | undefined {
     const restrictions = factories.flatMap((create) => create(version, snapshot));
     if (version.waivers.length + restrictions.length === 0) return undefined;
@@ -76,7 +76,14 @@ export class ClientRestrictions implements Waivers {
 
 /** The request field that an identifier reads; undefined: none. */
 function fieldOf(identifier: Identifier): string | undefined {
-  if (identifier.by === 'header') return identifier.name;
-  if (identifier.by === 'jwt') return 'authorization';
-  return identifier.by === 'address' ? undefined : identifier.by;
+  switch (identifier.by) {
+    case 'header':
+      return identifier.name;
+    case 'jwt':
+      return 'authorization';
+    case 'user-agent':
+      return 'user-agent';
+    case 'address':
+      return undefined;
+  }
 }

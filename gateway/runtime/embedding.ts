@@ -131,10 +131,11 @@ class EmbeddedLedger {
       );
       context.recorder = telemetry.recorder;
       for (const exchange of waitingExchanges) telemetry.recorder.record(exchange);
-      const stopMaintenance = maintainLedger(ledger, clock, () => {
+      const onSaltChange = (): void => {
         dataPlane.resalt(ledger.salt);
         void telemetry.resalt();
-      });
+      };
+      const stopMaintenance = maintainLedger(ledger, clock, { onSaltChange });
       return { ledger, telemetry, reader: new ThreadedLedgerClient(ledger), stopMaintenance };
     });
   }

@@ -122,17 +122,17 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     return isComplete;
   };
   const reporting = { flush, report: () => serving.report() };
-  const readUsage: ReloadSteps['readUsage'] = (effects) =>
-    versionUsage(serving.current, reporting, ledgerReader, clock.now(), member, effects);
+  const readUsage: ReloadSteps['readUsage'] = (editEffects) =>
+    versionUsage(serving.current, reporting, ledgerReader, clock.now(), member, editEffects);
   const reloader = new Reloader({
     source: serving,
-    announced: () => member?.announced ?? serving.current,
+    announcedConfig: () => member?.announcedConfig ?? serving.current,
     load,
     loadPreview: options.loadPreview ?? (() => load()),
     apply: async (next) => {
       // The exporter starts before the processes send spans, and ends after the last ones.
       if (next.telemetry) await configureExport(next);
-      const unconfirmed = await serving.apply(next);
+      const unconfirmedWorkers = await serving.apply(next);
       if (!next.telemetry) await configureExport(next);
       await configureNotify();
       await configureShadow();
@@ -141,7 +141,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       member?.accept(next);
       onAccepted(next);
       void freezes.apply(next);
-      return unconfirmed;
+      return unconfirmedWorkers;
     },
     readUsage,
     clock,
@@ -150,7 +150,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     source: serving,
     clock,
     notice,
-    report: (content) => serving.report(content),
+    report: (options) => serving.report(options),
     estimate: async ({ name: version }, { at }, now) => {
       await flush();
       return ledgerReader?.query('brownoutEstimate', serving.current, { version, at, now });
@@ -170,7 +170,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         return serving.report();
       };
       const reasonsOfMissingCalls = await member.awaitCounts(versions, flushAndReport, member.createCountsQuestion());
-      return member.gap(quiet) ?? reasonsOfMissingCalls.values().next().value;
+      return member.reasonOfGap(quiet) ?? reasonsOfMissingCalls.values().next().value;
     },
     findClients: ledgerReader && ((current, query) => ledgerReader.query('freeze', current, query)),
     namingRulesId: ({ usage: { identify } }) => namingRulesIdOf(identify, ledger?.salt ?? ''),
@@ -184,9 +184,9 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       {
         reload: () => reloader.reload('admin'),
         preview: (text) => reloader.preview(text),
-        candidate: (text) => reloader.candidate(text),
+        snapshotOf: (text) => reloader.snapshotOf(text),
         config: () => reloader.status,
-        report: (content) => serving.report(content),
+        report: (options) => serving.report(options),
         flush,
         clock,
         notice,
@@ -220,7 +220,8 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   await configureShadow();
   const stopMonitor = monitorUnreachableVersions(serving, clock, notice);
   const stopMaintenance =
-    ledger && maintainLedger(ledger, clock, () => void serving.resalt().then(() => freezes.readAgain()));
+    ledger &&
+    maintainLedger(ledger, clock, { onSaltChange: () => void serving.resalt().then(() => freezes.readAgain()) });
   void freezes.apply(serving.current);
   void warnOfAdapters(snapshot, readUsage, notice);
   return {

@@ -77,7 +77,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       return [];
     },
     report: async ({ withMetrics } = { withMetrics: false }) => {
-      const report = { ...dataPlane.report(), unsent: telemetry.unsent() };
+      const report = { ...dataPlane.report(), unsentSince: telemetry.unsentSince() };
       if (!withMetrics) return report;
       const metricValues = [...ejectionsIn(report), ...(await telemetry.metrics())];
       return { ...report, workers: report.workers.map((worker) => ({ ...worker, metrics: metricValues })) };

@@ -8,14 +8,18 @@ import type { UsageSink } from './serving.ts';
 const heartbeatIntervalMs = 5000;
 const maintenanceIntervalMs = 3_600_000;
 
-/** Schedules heartbeat and hourly maintenance. `onSalt` is called when the salt has changed. Returns a function that stops both. */
-export function maintainLedger(ledger: WritableLedger, clock: Clock, onSalt: () => void): () => void {
+/** Schedules heartbeat and hourly maintenance. Returns a function that stops both. */
+export function maintainLedger(
+  ledger: WritableLedger,
+  clock: Clock,
+  { onSaltChange }: { readonly onSaltChange: () => void },
+): () => void {
   let { salt } = ledger;
   const beat = (): void => {
     ledger.add([]);
     if (ledger.salt === salt) return;
     salt = ledger.salt;
-    onSalt();
+    onSaltChange();
   };
   const timers = [
     setInterval(beat, heartbeatIntervalMs).unref(),

@@ -40,7 +40,7 @@ export interface ReloadSteps {
   /** Holds the current snapshot. */
   readonly source: { readonly current: Snapshot };
   /** What was announced to clients: the guard compares an edit with this configuration. Default: the current snapshot. */
-  readonly announced?: () => AcceptedConfig;
+  readonly announcedConfig?: () => AcceptedConfig;
   /** Reads and validates the file, or uses `content` instead. @throws ConfigError, or the error of reading it */
   readonly load: (content?: Uint8Array) => Snapshot | Promise<Snapshot>;
   /** Like `load` without side effects, for a preview of the file or of `text`. */
@@ -48,7 +48,7 @@ export interface ReloadSteps {
   /** Makes a snapshot the current one. Returns one line per worker that has not confirmed it. */
   readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
   /** How the versions are used now. */
-  readonly readUsage: (effects: EditEffects) => Promise<VersionUsage>;
+  readonly readUsage: (editEffects: EditEffects) => Promise<VersionUsage>;
   readonly clock: Clock;
 }
 
@@ -88,7 +88,7 @@ export class Reloader {
   }
 
   /** The snapshot of the file or of `text`, or its faults. Changes nothing. */
-  async candidate(text?: string): Promise<Snapshot | readonly string[]> {
+  async snapshotOf(text?: string): Promise<Snapshot | readonly string[]> {
     try {
       return await this.#steps.loadPreview(text);
     } catch (error) {
@@ -144,7 +144,7 @@ export class Reloader {
     }
     const { current } = this.#steps.source;
     if (next.fingerprint === current.fingerprint) return { outcome: { kind: 'unchanged' } };
-    const announced = this.#steps.announced?.() ?? current;
+    const announced = this.#steps.announcedConfig?.() ?? current;
     const usage = await this.#steps.readUsage({
       endedVersions: endedVersions(announced, next, this.#steps.clock.now()),
       newFreezes: stricterFreezes(announced, next),
@@ -215,7 +215,7 @@ export async function versionUsage(
   serving: Pick<Serving, 'flush' | 'report'>,
   ledger: LedgerClient | undefined,
   now: number,
-  fleet: Pick<FleetMember, 'gap' | 'loadElsewhere' | 'createCountsQuestion' | 'awaitCounts'> | undefined,
+  fleet: Pick<FleetMember, 'reasonOfGap' | 'loadElsewhere' | 'createCountsQuestion' | 'awaitCounts'> | undefined,
   { endedVersions: ended = [], newFreezes = [], newAdapters = [], quiet: editedQuiet = 0 }: EditEffects = {},
 ): Promise<VersionUsage> {
   let isFlushed = false;
@@ -267,6 +267,6 @@ export async function versionUsage(
     },
     // `problem`: the query may notice earlier than the next heartbeat that the store is lost. Then it is not known which calls
     // the other gateways have received.
-    gap: (name) => fleet && (fleet.gap(quiet) ?? problem ?? reasonsOfMissingCalls?.get(name)),
+    gap: (name) => fleet && (fleet.reasonOfGap(quiet) ?? problem ?? reasonsOfMissingCalls?.get(name)),
   };
 }

@@ -89,7 +89,7 @@ export class Telemetry {
   }
 
   /** Version → epoch ms, for each version with calls that were not passed on yet. None of these calls ended before this time. */
-  unsent(): Readonly<Record<string, number>> {
+  unsentSince(): Readonly<Record<string, number>> {
     this.#batches.flush();
     return Object.fromEntries([...(this.#collector?.versions ?? [])].map((version) => [version, this.#passedOnUntil]));
   }

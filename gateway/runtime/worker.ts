@@ -105,7 +105,7 @@ class Worker {
       this.#ownUsageQuestions.get(request.questionNumber)?.(request.answer);
       this.#ownUsageQuestions.delete(request.questionNumber);
     }
-    if (request.kind === 'reopen') await serving.reopenLogs();
+    if (request.kind === 'reopenLogs') await serving.reopenLogs();
     if (request.kind === 'apply') {
       const { snapshot } = request;
       const applied = this.#lastApply.then(async () =>

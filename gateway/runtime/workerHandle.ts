@@ -49,7 +49,7 @@ const kindsNotAwaited: ReadonlySet<WorkerRequest['kind']> = new Set([
   'resalt',
   'rekey',
   'restrict',
-  'reopen',
+  'reopenLogs',
 ]);
 
 /** Controls one worker process from the primary. */
@@ -165,7 +165,7 @@ export class WorkerHandle {
   }
 
   async reopenLogs(): Promise<void> {
-    await this.#request({ kind: 'reopen' }, answerTimeoutMs);
+    await this.#request({ kind: 'reopenLogs' }, answerTimeoutMs);
   }
 
   /**

@@ -32,7 +32,7 @@ export type WorkerRequest =
   | { readonly number: number; readonly kind: 'resalt'; readonly salt: string }
   | { readonly number: number; readonly kind: 'rekey'; readonly ticketKeys: Buffer }
   | { readonly number: number; readonly kind: 'restrict'; readonly update: RestrictionUpdate | undefined }
-  | { readonly number: number; readonly kind: 'reopen' }
+  | { readonly number: number; readonly kind: 'reopenLogs' }
   | { readonly number: number; readonly kind: 'drain'; readonly ms: number };
 
 /** The reply to `serve` is sent with the listening socket if this worker has opened it. */

@@ -10,7 +10,7 @@ export interface ShadowStatus {
   readonly state: 'running' | 'broken' | 'stopped' | 'over';
   /** RFC 3339 */
   readonly until: string;
-  /** Kind (`shadow`, `control`) → outcome → number of copies since the start. */
+  /** Kind → outcome → number of copies since the start. `shadow`: copies to the version `to`. `control`: copies to the version itself. */
   readonly copies: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** Reason → number of samples that were not sent or compared for it, since the start. */
   readonly dropped: Readonly<Record<string, number>>;
@@ -35,7 +35,7 @@ export type ComparisonStop =
   | { readonly kind: 'stopped'; readonly status: ShadowStatus | DriftStatus; readonly isStored: boolean }
   | { readonly kind: 'nothing'; readonly reason: string };
 
-/** The shadows and comparisons with contracts that an operator has stopped, by the key of their settings. Never throws. */
+/** The shadows and comparisons with contracts that an operator has stopped. The key of each changes with its settings. Never throws. */
 export class StoppedComparisons {
   readonly #file: string | undefined;
   readonly #notice: (line: string) => void;

@@ -13,6 +13,7 @@ import { nearest } from '../config/nearest.ts';
 import { plural } from '../shared/text.ts';
 import { assessEvidence } from './assess.ts';
 import type { ReplayOptions, ReplayOutcome } from './replay.ts';
+import type { ReplayedContract } from './replayRequests.ts';
 import { countsOf, differenceInWords, routeJson, summaryOf } from './report.ts';
 
 const maxUnlistedNotes = 20;
@@ -60,7 +61,8 @@ export function replayReport({ old: oldSide, new: newSide, versions, notes }: Re
 export type ReplayReport = ReturnType<typeof replayReport>;
 
 /** Notes about routes that the contract of the old version does not have: they are misspelt or undocumented. */
-function unlistedNotes(version: string, contract: ReplayOptions['versions']['old'], outcome: ReplayOutcome): string[] {
+function unlistedNotes(version: string, contract: ReplayedContract, outcome: ReplayOutcome): string[] {
+  // The version has no contract.
   if (contract.documents === undefined) return [];
   const requestedRoutes = new Set([
     ...outcome.newTemplateByRoute.keys(),
@@ -114,6 +116,7 @@ export function replayAsSarif(
       const ruleIndex = rules.findIndex(({ id }) => id === `${one.class}-difference`);
       const rule = rules[ruleIndex];
       if (rule === undefined) return [];
+      // Status 0: the statuses themselves differ.
       const status = one.status === 0 ? '' : ` response ${one.status}`;
       const identity = JSON.stringify([route.route, one.status, one.path, one.what, one.detail]);
       return [

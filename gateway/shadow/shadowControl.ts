@@ -261,7 +261,7 @@ export class ShadowControl {
   }
 }
 
-/** The key of the settings; undefined: the version has none. */
+/** The key of the shadow or of the comparison with the contract; undefined: the version has none. */
 function keyOf(kind: ComparisonKind, version: Version): string | undefined {
   if (version[kind] === undefined) return undefined;
   return kind === 'shadow' ? shadowKey(version) : driftKey(version);

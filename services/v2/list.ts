@@ -7,16 +7,20 @@ const thirtyDaysMs = 30 * 24 * 3600 * 1000;
 /** `GET /cocktails`: a page of the menu, the link to the next page, and the number of cocktails that are new to this visitor. */
 export function listCocktails(menu: Menu): RequestHandler {
   return (req, res) => {
-    const base = readBaseSpirit(req.query);
+    const baseSpirit = readBaseSpirit(req.query);
     const limit = readInteger(req.query, 'limit', { min: 1, max: 50 }) ?? 10;
     const afterId = readInteger(req.query, 'cursor', { min: 0, max: 999_999_999 }) ?? 0;
 
     // Includes the mount point, so that links and the cookie stay below /v2.
     const collection = `${req.baseUrl}/cocktails`;
-    const { cocktails, hasMore } = menu.page({ base, after: afterId, limit });
+    const { cocktails, hasMore } = menu.page({ base: baseSpirit, after: afterId, limit });
     const last = cocktails.at(-1);
     if (hasMore && last !== undefined) {
-      const next = new URLSearchParams({ ...(base && { base }), limit: String(limit), cursor: String(last.id) });
+      const next = new URLSearchParams({
+        ...(baseSpirit && { base: baseSpirit }),
+        limit: String(limit),
+        cursor: String(last.id),
+      });
       res.set('Link', `<${collection}?${next}>; rel="next"`);
     }
 

@@ -23,7 +23,7 @@ export interface IdleSettings {
 const idle = {
   reload: async () => ({ kind: 'unchanged' }),
   preview: async () => ({ kind: 'unchanged' }),
-  candidate: async () => [],
+  snapshotOf: async () => [],
   config: () => ({
     fingerprint: 'x',
     generation: 1,

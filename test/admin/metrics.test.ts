@@ -29,7 +29,7 @@ async function start(): Promise<number> {
   const asked = {
     reload: outcome,
     preview: outcome,
-    candidate: async () => [],
+    snapshotOf: async () => [],
     config: () => config,
     report,
     clock: { now: () => 0 },

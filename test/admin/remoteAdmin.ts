@@ -37,7 +37,7 @@ export async function startRemoteAdmin() {
         return { kind: 'unchanged' };
       },
       preview: async () => ({ kind: 'unchanged' }),
-      candidate: async () => [],
+      snapshotOf: async () => [],
       config: () => ({
         fingerprint: 'x',
         generation: state.generation,

@@ -91,7 +91,7 @@ export function scene(
         return state.outcome;
       },
       preview: async () => ({ kind: 'unchanged' }),
-      candidate: async () => current,
+      snapshotOf: async () => current,
       config: () => state.config,
       report: async (content) => ({
         versions: [

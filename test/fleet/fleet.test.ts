@@ -64,14 +64,17 @@ it('reports counts that its ledger cannot write as missing in the store, and has
   const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' } });
   const beat = () => member.register(snapshot, Date.now());
   await beat();
-  expect([member.status().gateways, member.gap(1)]).toMatchObject([[{ state: 'heard', spooled: 0 }], undefined]);
+  expect([member.status().gateways, member.reasonOfGap(1)]).toMatchObject([
+    [{ state: 'heard', spooled: 0 }],
+    undefined,
+  ]);
   ledger.add([row('v1', 'x-client-id:ios', Date.now())]);
   await ledger.flush();
   // Heartbeats do not update it while the store does not answer.
   await eventually(() => expect(member.status().gateways).toMatchObject([{ spooled: 1 }]));
   await eventually(async () => {
     await beat();
-    expect(member.gap(1)).toMatch(
+    expect(member.reasonOfGap(1)).toMatch(
       /^Gateway gw-1 has 1 row of counts that are not in this ledger yet; the oldest is from \d+ s ago\.$/,
     );
   });

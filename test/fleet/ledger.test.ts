@@ -234,7 +234,7 @@ describe('the reading thread of a gateway of a fleet', () => {
     onTestFinished(() => client.close());
     // No heartbeat has failed yet, so the guard learns from its own query that the store does not answer.
     const heard = {
-      gap: () => undefined,
+      reasonOfGap: () => undefined,
       loadElsewhere: () => ({ in_flight: 0, waiting: 0 }),
       createCountsQuestion: () => ({ id: now, at: now }),
       awaitCounts: async () => new Map([['v2', 'Calls are on their way.']]),

@@ -142,7 +142,7 @@ const defaults = {
   id: 'id-1',
   traceparent,
   tracestate: undefined,
-  httpVersion: '1.1',
+  viaVersion: '1.1',
   peer,
   removedPrefix: '/v1',
   pseudonym: 'gw',
@@ -181,7 +181,7 @@ it('has the fields of the client between those of the gateway', () =>
 it.each([
   ['the method unchanged', { method: 'PROPFIND' }, 'PROPFIND /drinks?x HTTP/1.1'],
   ['the path byte for byte', { path: '/a%2Fb//c?%zz' }, 'GET /a%2Fb//c?%zz HTTP/1.1'],
-  ['HTTP/1.1 for every version of the client', { httpVersion: '1.0' }, 'GET /drinks?x HTTP/1.1'],
+  ['HTTP/1.1 for every version of the client', { viaVersion: '1.0' }, 'GET /drinks?x HTTP/1.1'],
 ])('begins with %s', (_name, parts, line) => expect(head([], parts)[0]).toBe(line));
 
 it.each([
@@ -199,8 +199,8 @@ it.each([
   ['1.1', [], ['1.1 gw']],
   ['1.0', [], ['1.0 gw']],
   ['1.1', ['Via', '1.0 a', 'Via', '1.1 b (c)'], ['1.0 a, 1.1 b (c), 1.1 gw']],
-])('names HTTP/%s of the client in Via', (httpVersion, raw, expected) =>
-  expect(values(head(raw, { httpVersion }), 'Via')).toEqual(expected),
+])('names HTTP/%s of the client in Via', (viaVersion, raw, expected) =>
+  expect(values(head(raw, { viaVersion }), 'Via')).toEqual(expected),
 );
 
 describe('the forwarding fields', () => {

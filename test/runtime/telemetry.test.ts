@@ -39,7 +39,7 @@ it('reports since when calls are unsent, even if some were passed on within a ba
   for (let count = 0; count < 16 * 128; count += 1)
     own.recorder.record({ ...successfulExchange, endedAt, rawHeaders: ['X-Client-Id', `app-${count}`] });
   expect(taken).toHaveLength(2_000);
-  expect(own.unsent()[successfulExchange.version]).toBe(endedAt);
+  expect(own.unsentSince()[successfulExchange.version]).toBe(endedAt);
 });
 
 it('writes exchanges recorded before the log was reopened to the old file', async () => {

@@ -32,7 +32,7 @@ export async function startAdmin(
   const operations: Operations = {
     reload: unavailable,
     preview: unavailable,
-    candidate: async (text = '') => {
+    snapshotOf: async (text = '') => {
       const { snapshot, faults } = parseConfig(text, 'routes.yaml', { clock: { now: () => now } });
       return snapshot ?? faults.map(formatFault);
     },

@@ -109,15 +109,12 @@ async function status({ kind, table: tableOf }: ComparisonCommands, options: Sta
 
 function statusTable(statuses: unknown): string[][] | undefined {
   if (!isStatusList(statuses)) return undefined;
-  const rows = statuses.map(({ version, to, state, until, copies, dropped }) => [
-    `/${version}`,
-    `/${to}`,
-    state,
-    until,
-    withCommas(copies['shadow']?.['compared'] ?? 0),
-    withCommas(sumOf(copies['shadow'] ?? {}) - (copies['shadow']?.['compared'] ?? 0)),
-    withCommas(sumOf(dropped)),
-  ]);
+  const rows = statuses.map(({ version, to, state, until, copies: copiesByKind, dropped }) => {
+    // The copies of the other kind, `control`, are sent to the version itself.
+    const { compared = 0, ...notCompared } = copiesByKind['shadow'] ?? {};
+    const counts = [compared, sumOf(notCompared), sumOf(dropped)].map(withCommas);
+    return [`/${version}`, `/${to}`, state, until, ...counts];
+  });
   return [['version', 'to', 'state', 'until', 'compared', 'not compared', 'dropped'], ...rows];
 }
 

@@ -89,7 +89,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
       onAccepted: (next) => {
         current = next;
         saveAccepted(next);
-        edits.follow(next);
+        edits.watchFilesOf(next);
       },
       serve,
       fleet,

@@ -20,7 +20,7 @@ interface Column {
 }
 
 export function usageAsText(report: UsageReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
-  const { rows, since, until, covered_since: covered, problem, problems, folded, held } = report;
+  const { rows, since, until, covered_since: covered, problem: ledgerProblem, problems, folded, held } = report;
   const [method, path] = report.route?.split(' ', 2) ?? [];
   const subject = method === undefined ? `/${report.version}` : `${method} /${report.version}${path}`;
   const what = `usage${report.version === null ? '' : ` of ${subject}`}`;
@@ -30,7 +30,8 @@ export function usageAsText(report: UsageReport, paint: Paint, width = Number.PO
   if (covered === null) lines.push('The ledger is empty.');
   else if (covered > since)
     lines.push(paint('yellow', `The ledger starts only ${ago(Date.parse(covered), Date.parse(until))}.`));
-  for (const one of problems) lines.push(paint('red', `${one === problem ? 'Ledger problem: ' : ''}${printable(one)}`));
+  for (const one of problems)
+    lines.push(paint('red', `${one === ledgerProblem ? 'Ledger problem: ' : ''}${printable(one)}`));
   if (folded > 0)
     lines.push(
       paint(
@@ -75,6 +76,7 @@ const daysColumn = column('by day', ({ days: counts }, { since, until, covered_s
   return sparkline(counts, Date.parse(since), Date.parse(until), Date.parse(covered ?? until));
 });
 
+// `errors`: answered 4xx or 5xx. `failing`: answered 4xx, but not for a temporary reason such as 429.
 const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
   version: [
     versionColumn,

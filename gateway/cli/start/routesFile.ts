@@ -99,11 +99,11 @@ export class ReloadOnEdits {
   begin(running: RunningGateway, snapshot: Snapshot): void {
     this.#running = running;
     process.on('SIGHUP', this.#onSignal);
-    this.follow(snapshot);
+    this.watchFilesOf(snapshot);
   }
 
   /** Watches the contracts of this snapshot instead of the previous ones. */
-  follow(snapshot: Snapshot): void {
+  watchFilesOf(snapshot: Snapshot): void {
     if (this.#running === undefined) return;
     this.#watched.setFiles(this.#file.path, snapshot);
   }

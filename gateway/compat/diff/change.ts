@@ -134,8 +134,8 @@ export function comparisonWithOneChange(change: Change): Comparison {
   return { changes: [change], parts: [], isComputed: true };
 }
 
-/** The step to a part at the same place as the whole. */
-export const samePlace = undefined;
+/** In place of a step: the part is at the same place as the whole. */
+export const noStep = undefined;
 
 /** Adds the comparison of a part, unless it is known to be without changes. */
 export function addPart(whole: Comparison, step: PathStep | undefined, comparison: Comparison | undefined): void {

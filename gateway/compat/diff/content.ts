@@ -11,7 +11,7 @@ import {
   compareDescriptions,
   type Direction,
   emptyComparison,
-  samePlace,
+  noStep,
 } from './change.ts';
 import type { ContractPair } from './contractPair.ts';
 import type { WireFormat } from './schemaPair.ts';
@@ -35,7 +35,7 @@ export function compareContent(
       addChange(into, { kind: 'media_type', effect: 'removed', direction, name: type, old: media, new: undefined });
     else {
       const comparison = compareMedia(type, media, kept, direction, contracts);
-      addPart(into, isOnlyType ? samePlace : { kind: 'media_type', type }, comparison);
+      addPart(into, isOnlyType ? noStep : { kind: 'media_type', type }, comparison);
     }
   }
   for (const [type, media] of after) {
@@ -53,14 +53,14 @@ function compareMedia(
   direction: Direction,
   contracts: ContractPair,
 ): Comparison | undefined {
-  const wire = wireOf(type);
+  const wireFormat = wireFormatOf(type);
   // Encodings depend on the media type itself. Everything else depends only on its `WireFormat`.
-  const aspect = `media ${direction} ${hasEncodings(type) ? type : wire}`;
+  const aspect = `media ${direction} ${hasEncodings(type) ? type : wireFormat}`;
   return contracts.compareUnlessIdentical(aspect, old, now, (before, after, into) => {
     const compareAt = (keyword: string): Comparison | undefined =>
-      contracts.compareSchemas(below(before, keyword), below(after, keyword), direction, wire);
+      contracts.compareSchemas(below(before, keyword), below(after, keyword), { direction, wireFormat });
     compareDescriptions(before, after, into);
-    addPart(into, samePlace, compareAt('schema'));
+    addPart(into, noStep, compareAt('schema'));
     addPart(into, { kind: 'items' }, compareAt('itemSchema'));
     compareEncodings(type, before, after, direction, contracts, into);
   });
@@ -88,7 +88,7 @@ function withoutParameters(type: string): string {
   return type.split(';', 1)[0] ?? '';
 }
 
-function wireOf(type: string): WireFormat {
+function wireFormatOf(type: string): WireFormat {
   if (type.startsWith('multipart/')) return 'multipart';
   if (/^(application\/x-www-form-urlencoded|text\/(?!json|xml))/.test(type)) return 'text';
   if (/[/+]xml(;|$)/.test(type)) return 'xml';

@@ -4,12 +4,12 @@ import type { Located } from '../document/located.ts';
 import { expandAlternatives, unionOfTypes } from '../schema/choices.ts';
 import type { Schema } from '../schema/schema.ts';
 import { Schemas } from '../schema/schemas.ts';
-import { type Comparison, compareDescriptions, type Direction, emptyComparison, type SeverityOf } from './change.ts';
+import { type Comparison, compareDescriptions, emptyComparison, type SeverityOf } from './change.ts';
 import { compareChoices } from './choices.ts';
 import { compareDiscriminators } from './discriminators.ts';
 import { compareConditions, compareFields, compareItems } from './fields.ts';
 import { compareLimits, compareValues } from './limits.ts';
-import { SchemaPair, type SchemaUse, type WireFormat } from './schemaPair.ts';
+import { SchemaPair, type SchemaUse } from './schemaPair.ts';
 import { compareNotations, compareTypes } from './types.ts';
 
 type CompareLocated = (old: Located, now: Located, into: Comparison) => void;
@@ -36,10 +36,10 @@ export class ContractPair {
   }
 
   /** Compares two schemas. A missing schema accepts every value. Undefined: both are missing, or they are identical. */
-  compareSchemas(old: Located, now: Located, direction: Direction, wireFormat: WireFormat): Comparison | undefined {
+  compareSchemas(old: Located, now: Located, use: SchemaUse): Comparison | undefined {
     if (old.value === undefined && now.value === undefined) return undefined;
     if (this.#identical.areIdentical(old, now)) return undefined;
-    return this.#comparer.compare(...this.schemasAt(old, now), { direction, wireFormat });
+    return this.#comparer.compare(...this.schemasAt(old, now), use);
   }
 
   schemasAt(old: Located, now: Located): [old: Schema, now: Schema] {

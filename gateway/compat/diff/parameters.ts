@@ -6,8 +6,8 @@ import {
   type Comparison,
   compareDescriptions,
   type Direction,
+  noStep,
   type Serialization,
-  samePlace,
 } from './change.ts';
 import { compareContent } from './content.ts';
 import type { ContractPair } from './contractPair.ts';
@@ -38,7 +38,7 @@ export function compareParameters(
       addParameter('removed', parameter, caller, into, { old: parameter.located, new: undefined });
   }
   for (const [key, parameter] of after) {
-    // The old path has the same parameters. If `before` lacks one, the old contract did not describe it.
+    // A path parameter is not new, because the old path has it. If `before` lacks it, the old contract did not describe it.
     if (before.has(key) || parameter.in === 'path') continue;
     const effect = isRequiredParameter(parameter.located) ? 'added_required' : 'added';
     addParameter(effect, parameter, caller, into, { old: undefined, new: parameter.located });
@@ -46,7 +46,7 @@ export function compareParameters(
 }
 
 function compareParameter(old: Located, now: Located, caller: Caller, contracts: ContractPair): Comparison | undefined {
-  // The text identifies the comparison: a component that many routes share is compared once.
+  // The first argument names the comparison, so that a component that many routes share is compared once.
   return contracts.compareUnlessIdentical(`parameter ${caller}`, old, now, (before, after, into) => {
     const [wasRequired, isRequired] = [isRequiredParameter(before), isRequiredParameter(after)];
     if (wasRequired !== isRequired) {
@@ -177,7 +177,7 @@ function compareParameterValues(
     addChange(into, { kind: 'serialization', effect: 'changed', direction, detail, old, new: now });
   } else if (before === 'content') {
     compareContent(below(old, 'content'), below(now, 'content'), direction, contracts, into);
-  } else addPart(into, samePlace, contracts.compareSchemas(oldSchema, newSchema, direction, 'text'));
+  } else addPart(into, noStep, contracts.compareSchemas(oldSchema, newSchema, { direction, wireFormat: 'text' }));
 }
 
 const permissions = ['allowReserved', 'allowEmptyValue'] as const;

@@ -74,6 +74,7 @@ export class IdenticalSubtrees implements SubtreeEquality {
     if (!isMap(b)) return false;
     if (this.#mayMapsBeIdentical(a, b, pair, pending)) return true;
     // `areIdentical` will be called for each nested level next. Without this result, each call would walk the whole subtree again.
+    // A pair that is marked different is not compared again, so the places of `a` and `b` need not be exact.
     const [old, now] = [
       { value: a, place: pair.old.place },
       { value: b, place: pair.new.place },
@@ -90,7 +91,7 @@ export class IdenticalSubtrees implements SubtreeEquality {
     }
     // A discriminator selects schemas that may be anywhere in the contract.
     if (a['discriminator'] !== undefined) return false;
-    // A `$ref` below an `$id` is relative to this `$id`, so its target depends on the place of the map.
+    // A `$ref` below an `$id` is relative to this `$id`. But for a map within the pair, only the place of the pair is known.
     if (a['$id'] !== undefined && a !== pair.old.value) return false;
     return refOf(a) === undefined || this.#mayTargetsBeIdentical(pair, a, b, pending);
   }

@@ -162,9 +162,9 @@ export function inBackticks(name: string): string {
 export function firstItems<Item>(
   items: readonly Item[],
   most = 12,
-): { readonly shown: readonly Item[]; readonly more: string } {
+): { readonly shown: readonly Item[]; readonly andMore: string } {
   const omitted = items.length - most;
-  return omitted < 1 ? { shown: items, more: '' } : { shown: items.slice(0, most), more: ` and ${omitted} more` };
+  return omitted < 1 ? { shown: items, andMore: '' } : { shown: items.slice(0, most), andMore: ` and ${omitted} more` };
 }
 
 /** What every client has to do, in order. */
@@ -194,9 +194,9 @@ function datesInWords(from: string, { deprecation, sunset, isGoneAfterSunset, is
 
 function brownoutsInWords(from: string, { brownouts = [], isRetired }: VersionEnd): string[] {
   if (isRetired || brownouts.length === 0) return [];
-  const { shown, more } = firstItems(brownouts);
+  const { shown, andMore } = firstItems(brownouts);
   const times = shown.map(({ at, end }) => `${isoSeconds(at)} to ${isoSeconds(end)}`);
-  return [`Expect that requests to ${from} are refused in brownouts: ${times.join(', ')}${more}.`];
+  return [`Expect that requests to ${from} are refused in brownouts: ${times.join(', ')}${andMore}.`];
 }
 
 /** "2029-06-30T12:00:00Z". */

@@ -75,13 +75,13 @@ function stateInWords(route: GuideRoute): string {
 }
 
 function sharedSection(topic: Topic, routes: readonly GuideRoute[]): string[] {
-  const { shown, more } = firstItems(routes);
+  const { shown, andMore } = firstItems(routes);
   const places = shown.map((route) => {
     const { where = '' } = route.shared.find((one) => one.topic === topic) ?? {};
     return `${codeAsMarkdown(nameOf(route), unlimited)} (${sentenceAsMarkdown(where, unlimited)})`;
   });
   const heading = `<a id="${topic.anchor}"></a>\n### ${sentenceAsMarkdown(topic.subject, unlimited)}`;
-  return [heading, `In ${plural(routes.length, 'route')}: ${places.join(', ')}${more}.`, ...topicBlocks(topic)];
+  return [heading, `In ${plural(routes.length, 'route')}: ${places.join(', ')}${andMore}.`, ...topicBlocks(topic)];
 }
 
 function routeSection(route: GuideRoute): string[] {
@@ -97,11 +97,11 @@ function routeSection(route: GuideRoute): string[] {
   if (requestLine) blocks.push(beforeAfter(requestLine));
   const sharedWithChanges = shared.filter(({ topic }) => hasChanges(topic));
   if (sharedWithChanges.length > 0) {
-    const { shown, more } = firstItems(sharedWithChanges);
+    const { shown, andMore } = firstItems(sharedWithChanges);
     const links = shown.map(({ topic, where }) => {
       return `[${sentenceAsMarkdown(topic.subject, unlimited)}](#${topic.anchor}) in ${sentenceAsMarkdown(where, unlimited)}`;
     });
-    blocks.push(`Changes shared with other routes: ${links.join(', ')}${more}.`);
+    blocks.push(`Changes shared with other routes: ${links.join(', ')}${andMore}.`);
   }
   for (const topic of topics.filter(hasChanges)) {
     blocks.push(`**${sentenceAsMarkdown(topic.subject, unlimited)}**`, ...topicBlocks(topic));

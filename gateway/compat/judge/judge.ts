@@ -159,6 +159,7 @@ const majorRule = 'major-without-breaking-change';
 /** Compares two contracts and judges the differences by the rules. @throws CompareError */
 export function compareAndJudge(pair: ComparedContracts, { levels, exemptions, callsOf }: JudgeSettings): PairReport {
   const { title, between, old, new: now, versions } = pair;
+  // The levels decide how alternatives are paired: so that the fewest changes are breaking.
   const comparison = compareContracts(old, now, defaultLevelOf, versions);
   const changeFindings = findingsOf(comparison, levels);
   // Between majors all changes are allowed, so exemptions apply only to the finding about a needless major.
@@ -192,20 +193,21 @@ export function findingsDecidingResult({ between, findings }: PairReport): reado
  */
 function needlessMajorFinding(
   comparison: ContractComparison,
-  byConfiguredLevels: readonly Finding[],
+  changeFindings: readonly Finding[],
   { versions, old, new: now }: ComparedContracts,
   levels: LevelOverrides,
 ): Finding | undefined {
   const level = levels.get(majorRule) ?? 'error';
-  if (level === 'off' || isBreaking(byConfiguredLevels)) return undefined;
-  const byDefaultLevels = levels.size === 0 ? byConfiguredLevels : findingsOf(comparison);
-  if (isBreaking(byDefaultLevels)) return undefined;
+  if (level === 'off' || isBreaking(changeFindings)) return undefined;
+  const findingsAtDefaults = levels.size === 0 ? changeFindings : findingsOf(comparison);
+  if (isBreaking(findingsAtDefaults)) return undefined;
   const [oldName, newName] = [
     versions.old === undefined ? 'the old major' : `/${versions.old}`,
     versions.new === undefined ? 'the new major' : `/${versions.new}`,
   ];
-  const isAdditive = byDefaultLevels.every(({ rule }) => basisOf(rule) === 'compatible');
-  const content = byDefaultLevels.length === 0 ? 'same' : isAdditive ? 'additions' : 'nothing breaking';
+  // The basis of a rule: what the versioning rules state about its changes. `compatible`: they allow them.
+  const isAdditive = findingsAtDefaults.every(({ rule }) => basisOf(rule) === 'compatible');
+  const content = findingsAtDefaults.length === 0 ? 'same' : isAdditive ? 'additions' : 'nothing breaking';
   return {
     rule: majorRule,
     level,

@@ -53,9 +53,9 @@ export const successorIsHigher: ConfigRule = (context) =>
   });
 
 /**
- * The versions whose configured successor is not a higher major. `chain`: the key of the version and the keys of its
- * successors, until there is no further successor or a key repeats. If the successors lead back to the version, the chain
- * also ends with the key of the version. Every cycle of successors contains at least one such version.
+ * The versions whose configured successor is not a higher major. Every cycle of successors contains at least one of them. `chain`: the
+ * key of the version, and the keys of its successors until there is no further one or a key repeats. In a cycle, the last key is
+ * that of the version again.
  */
 function versionsWithLowerSuccessor({ entries }: RuleContext): { entry: RouteEntry; chain: string[] }[] {
   const byKey = new Map(entries.map((entry) => [entry.key, entry]));
@@ -78,7 +78,7 @@ function versionsWithLowerSuccessor({ entries }: RuleContext): { entry: RouteEnt
   });
 }
 
-/** The placeholder for the reason in the line that a refused reload prints; the rule rejects it as a reason. */
+/** Stands for the reason in the entry of `guard.force` that a refused reload proposes. It is not accepted as a reason. */
 export const forcePlaceholder = '<why this is right>';
 
 /** `guard.force` may name a version that is no longer in the file. Each entry needs a prefix and a reason. */
@@ -94,10 +94,13 @@ export const guardForceEntries: ConfigRule = ({ source, draft }) =>
       : [];
   });
 
-/** The ends of single routes: those in routes.yaml, and those of other operations in the contract. For a file without faults. */
-export function routeEndsOf(route: RouteEntry['route'], contract: Contract | undefined): RouteEnd[] {
-  const inRoutesFile = Object.entries(route.ends ?? {}).map(([key, dates]) => ({ ...splitRoute(key), ...dates }));
-  const inContract = endsOfContract(route, contract).filter((end) => !isUndated(end));
+/**
+ * The ends of single routes of a version: those in its `section` of routes.yaml, and those of other operations in the contract. For a
+ * file without faults.
+ */
+export function routeEndsOf(section: RouteEntry['route'], contract: Contract | undefined): RouteEnd[] {
+  const inRoutesFile = Object.entries(section.ends ?? {}).map(([key, dates]) => ({ ...splitRoute(key), ...dates }));
+  const inContract = endsOfContract(section, contract).filter((end) => !isUndated(end));
   return [...inRoutesFile, ...inContract].flatMap(({ method, path, deprecation, sunset }) =>
     deprecation === undefined ? [] : [{ method, path, deprecation, sunset }],
   );
@@ -105,11 +108,11 @@ export function routeEndsOf(route: RouteEntry['route'], contract: Contract | und
 
 /** The ends in the contract, without those of operations that `ends` in routes.yaml also lists. */
 function endsOfContract(
-  route: RouteEntry['route'],
+  section: RouteEntry['route'],
   contract: Contract | UnusableContract | undefined,
 ): readonly ContractEnd[] {
   if (contract === undefined || isUnusable(contract)) return [];
-  const replacedShapes = new Set(Object.keys(route.ends ?? {}).map((key) => routeShapeOf(splitRoute(key))));
+  const replacedShapes = new Set(Object.keys(section.ends ?? {}).map((key) => routeShapeOf(splitRoute(key))));
   return contract.ends.filter((end) => !replacedShapes.has(routeShapeOf(end)));
 }
 

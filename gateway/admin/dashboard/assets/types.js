@@ -1,4 +1,6 @@
 // Responses of the admin API, with the fields that the page reads. Times are ISO 8601 strings.
+// `Trend.zero`: when the requests would end. `Plan.total.served`: the requests that a backend has answered. `Plan.total.answers`: how the
+// candidate would answer the requests.
 
 /**
  * @typedef {{ url: string, health: string, ejected_until: string|null, reachable: boolean|null, in_flight: number, connections: number, last_error?: string|null, last_error_at?: string|null }} Target
