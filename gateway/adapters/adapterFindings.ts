@@ -17,7 +17,7 @@ export interface JudgedFinding {
 }
 
 /** Takes the faults and warnings of a check. `place`: in routes.yaml. */
-export interface CheckReport {
+export interface AdapterReport {
   add(place: Path, message: string, remedy: string, isWarning?: boolean): void;
 }
 

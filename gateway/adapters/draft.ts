@@ -4,7 +4,7 @@ import type { AdaptedRoute } from '../config/adapterSettings.ts';
 import { parseConfig } from '../config/load.ts';
 import { printable } from '../shared/text.ts';
 import { contentOf, entryFor } from './adaptedParts.ts';
-import type { CheckReport } from './adapterFindings.ts';
+import type { AdapterReport } from './adapterFindings.ts';
 import type { SubSchema } from './branches.ts';
 import { isJsonType, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './bundle.ts';
 import { type DraftContext, type DraftedOperation, draftOperations, operationIdOf } from './draftOperations.ts';
@@ -267,7 +267,7 @@ function faultsOfRow(
     responses: new Map([...responses].map(([status, list]) => [status, usedIn(list)])),
   };
   const faultsByText = new Map<string, RowFault>();
-  const add: CheckReport['add'] = (place, message, remedy, isWarning) => {
+  const add: AdapterReport['add'] = (place, message, remedy, isWarning) => {
     const operation = place.map(String).find((key) => key.startsWith(idPrefix));
     const text = `${message}  ${remedy}`;
     if (isWarning !== true) faultsByText.set(`${operation} ${text}`, { operation, text });

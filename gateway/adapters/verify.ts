@@ -20,7 +20,7 @@ import {
   requestPartsOf,
   responsesIn,
 } from './adaptedParts.ts';
-import { type CheckReport, judgeDifference } from './adapterFindings.ts';
+import { type AdapterReport, judgeDifference } from './adapterFindings.ts';
 import { withFormatsFrom } from './formats.ts';
 import { prepareAdapter, responseMediaTypesOf } from './prepareAdapter.ts';
 import { parameterSampleFault, requestFaults } from './requestCheck.ts';
@@ -164,14 +164,14 @@ export class RouteCheck {
   readonly #parts: RouteToCheck;
   readonly #names: { readonly own: string; readonly other: string };
   readonly #sampleCount: number;
-  readonly #report: CheckReport;
+  readonly #report: AdapterReport;
   #hasFaults = false;
 
   constructor(
     parts: RouteToCheck,
     names: { readonly own: string; readonly other: string },
     samples: number,
-    report: CheckReport,
+    report: AdapterReport,
   ) {
     this.#parts = parts;
     this.#names = names;
