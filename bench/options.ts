@@ -6,7 +6,7 @@ export interface Options {
   readonly seconds: number;
   readonly quick: boolean;
   /** Parts of proxy names, lower case; empty: all of them. */
-  readonly only: readonly string[];
+  readonly onlyProxies: readonly string[];
   /** Undefined: the default scenarios. */
   readonly scenarios: readonly string[] | undefined;
 }
@@ -42,7 +42,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
     quick,
     rounds: positive('rounds', values.rounds ?? (quick ? '1' : '5')),
     seconds: positive('seconds', values.seconds ?? (quick ? '1' : '3')),
-    only: list(values.only.toLowerCase()),
+    onlyProxies: list(values.only.toLowerCase()),
     scenarios: scenarios === undefined ? undefined : list(scenarios),
   };
 }

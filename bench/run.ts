@@ -23,7 +23,7 @@ async function run(options: Options): Promise<void> {
     process.stdout.write(`${renderSection(section)}\n\n`);
   }
   // A partial run must not replace the figures of a full run.
-  const isFullRun = !options.quick && options.only.length === 0 && options.scenarios === undefined;
+  const isFullRun = !options.quick && options.onlyProxies.length === 0 && options.scenarios === undefined;
   if (isFullRun) writeResults({ conditions: conditions(options), sections });
   process.exit(); // the backends still listen
 }

@@ -28,7 +28,7 @@ export const builtGateway: ProxyDefinition = {
   },
 };
 
-/** The gateway as it runs from its sources, to compare with the built package. */
+/** The same as `gateway`, under a name that differs from that of the built package. */
 export const gatewayFromSources: ProxyDefinition = { ...gateway, name: 'version-gateway, from sources' };
 
 export const gatewayWithoutFastLane: ProxyDefinition = {

@@ -28,7 +28,7 @@ export const bodies: Scenario = {
   title: 'What does a large body cost?',
   runs: 'always',
   async run(options) {
-    const proxies = selectProxies([haproxy, gateway, nginx, caddy, httpProxyMiddleware], options.only);
+    const proxies = selectProxies([haproxy, gateway, nginx, caddy, httpProxyMiddleware], options.onlyProxies);
     const started = await startProxies(proxies, await startBodiesBackend(), async (port) => {
       const received = await statusOf(port, '/v1/large');
       return received === 200 ? undefined : `status: ${received}`;

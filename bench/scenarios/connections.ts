@@ -24,7 +24,7 @@ export const idleConnections: Scenario = {
   runs: 'unless quick',
   async run(options) {
     const backend = await startJsonBackend();
-    const { installed, notes } = onlyInstalled(selectProxies([...standaloneProxies, nodeRelay], options.only));
+    const { installed, notes } = onlyInstalled(selectProxies([...standaloneProxies, nodeRelay], options.onlyProxies));
     const samples = await measureRounds(installed, options.rounds, (proxy) => measure(proxy, backend));
     const figure = (which: string) =>
       `resident memory per connection, ${which} ${connectionsPerStep.toLocaleString('en')}, KiB`;

@@ -78,7 +78,7 @@ async function compare(
     return undefined;
   };
   // A proxy that does not speak the protocol is left out.
-  const proxies = selectProxies(peers, options.only).map((proxy) => ({ ...proxy, required: false }));
+  const proxies = selectProxies(peers, options.onlyProxies).map((proxy) => ({ ...proxy, required: false }));
   const started = await startProxies(proxies, await startJsonBackend(), check, setup);
   const send = ({ port }: { readonly port: number }, seconds: number) => runH2load(url(port), protocol, args(seconds));
   try {

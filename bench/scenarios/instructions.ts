@@ -28,7 +28,7 @@ export const instructions: Scenario = {
     const text =
       'The workload of *What does a small request cost?*. callgrind counts the instructions of the proxy itself, without those of the kernel. A round in which V8 compiles functions again has many more instructions.';
     const folderByProxy = new Map<string, string>();
-    const proxies = selectProxies([haproxy, gateway, nodeRelay], options.only).map((proxy) =>
+    const proxies = selectProxies([haproxy, gateway, nodeRelay], options.onlyProxies).map((proxy) =>
       underCallgrind(proxy, folderByProxy),
     );
     const started = await startProxies(proxies, await startJsonBackend(), checkResponse);

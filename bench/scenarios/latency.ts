@@ -35,7 +35,7 @@ export const latency: Scenario = {
   runs: 'always',
   async run(options) {
     const proxySet = await startProxies(
-      selectProxies([haproxy, gateway, nginx, nodeRelay], options.only),
+      selectProxies([haproxy, gateway, nginx, nodeRelay], options.onlyProxies),
       await startJsonBackend(),
       checkResponse,
     );

@@ -111,7 +111,7 @@ async function compare(
 ): Promise<Pick<Section, 'tables' | 'notes'>> {
   const setup = { accessLog, ...(isSecure && { certificate: await createCertificate() }) };
   const check = (port: number) => checkResponse(port, { isSecure });
-  const started = await startProxies(selectProxies(peers, options.only), await startJsonBackend(), check, setup);
+  const started = await startProxies(selectProxies(peers, options.onlyProxies), await startJsonBackend(), check, setup);
   try {
     const sameLoad = { target: `/v1${path}`, isSecure, ...load };
     const { cpu, perSecond, notes } = await comparePerRequest(started, sameLoad, options, goals);

@@ -17,13 +17,13 @@ export const routes: Scenario = {
   runs: 'unless quick',
   async run(options) {
     const target = `/v1${path}`;
-    const proxies = selectProxies([haproxy, ...[2, 1000].map(withVersions)], options.only);
+    const proxies = selectProxies([haproxy, ...[2, 1000].map(withVersions)], options.onlyProxies);
     const started = await startProxies(proxies, await startJsonBackend(), async (port) => {
       const received = await statusOf(port, target);
       return received === 200 ? undefined : `status: ${received}`;
     });
     try {
-      const { cpu, notes } = await comparePerRequest(started, { target }, options, []);
+      const { cpu, notes } = await comparePerRequest(started, { target }, options);
       return {
         text: 'The workload of *What does a small request cost?* with more versions in `routes.yaml`. Requests are for the oldest version, whose responses name its successor and the newest version. HAProxy serves the workload of *What does a small request cost?*.',
         tables: [cpu],

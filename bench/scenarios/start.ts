@@ -38,7 +38,7 @@ export const start: Scenario = {
     const backendPort = await startJsonBackend();
     await runToEnd({ program: process.execPath, args: [buildScript] }, 'onAnyCore');
     const peers = [haproxy, builtGateway, gatewayFromSources, nginx, caddy, nodeRelay, await buildNodeLibraries()];
-    const { installed, notes } = onlyInstalled(selectProxies(peers, options.only));
+    const { installed, notes } = onlyInstalled(selectProxies(peers, options.onlyProxies));
     const startOne = (proxy: ProxyDefinition) => measure(proxy, backendPort);
     // The first start fills the caches of the file system and of V8.
     const samples = await measureRounds(installed, options.rounds, startOne, startOne);

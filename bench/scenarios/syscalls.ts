@@ -24,7 +24,7 @@ export const syscalls: Scenario = {
     const text =
       'The workload of *What does a small request cost?*, counted by strace. strace slows every proxy down, so this section has no times.';
     const started = await startProxies(
-      selectProxies(standaloneProxies, options.only),
+      selectProxies(standaloneProxies, options.onlyProxies),
       await startJsonBackend(),
       checkResponse,
     );

@@ -23,7 +23,7 @@ export async function comparePerRequest(
   set: ProxySet,
   load: SameLoad,
   options: Options,
-  goals: readonly Goal[],
+  goals: readonly Goal[] = [],
 ): Promise<Comparison> {
   const { target, isSecure, ...otherSettings } = load;
   const url = (port: number) => `${isSecure ? 'https' : 'http'}://127.0.0.1:${port}${target}`;

@@ -6,7 +6,7 @@ import type { RequestFields } from '../forwarding/requestHead.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import { nextVersion } from '../lifecycle/stage.ts';
 import { type BodyBytes, type BodyFault, isBody, isJson, tooLarge } from './adaptedBody.ts';
-import { AdaptedReferences, adaptedHead, adaptedRequestLines, bodyFieldsOf } from './adaptedHeads.ts';
+import { AdaptedReferences, adaptedHead, adaptedRequestLines, derivedValuesOf } from './adaptedHeads.ts';
 import type { CompiledRoute } from './compiledAdapter.ts';
 import { AdapterState, type VersionAdapter } from './versionAdapter.ts';
 
@@ -84,7 +84,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     return this.#sentFields;
   }
 
-  reserveForResponse(): void {
+  reserveResponseMemory(): void {
     const takesMemory = this.route.changesResponses && this.method !== 'HEAD' && this.method !== 'OPTIONS';
     if (takesMemory) this.#setCountedBytes(this.#state.expectedSizeOf(this.route.name, this.bodyLimit), 0);
   }
@@ -145,7 +145,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
       this.#setCountedBytes(0, this.#keptBytes);
       return 'pass';
     }
-    if (!bodyFieldsOf(head).isJson) {
+    if (!derivedValuesOf(head).isJson) {
       return this.#failureOf({ pointer: '', cause: 'the body is not JSON in UTF-8' });
     }
     if (contentLength > this.bodyLimit) return this.#failureOf(tooLarge);
@@ -163,7 +163,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
   }
 
   adaptBody(head: ResponseHead, bytes: BodyBytes): BodyBytes | Failure | Promise<BodyBytes | Failure> {
-    const { contentType, coding } = bodyFieldsOf(head);
+    const { contentType, coding } = derivedValuesOf(head);
     const job = { route: this.route.name, status: head.status, contentType, coding, bytes };
     const result = this.#adapter.adaptBody(job);
     return result instanceof Promise ? result.then((one) => this.#onAdapted(one)) : this.#onAdapted(result);
@@ -231,7 +231,7 @@ function hashOf(settings: AdapterSettings): string {
 export class ActiveAdapter {
   readonly state: AdapterState;
   /** Rewrites the URLs and cookie paths of responses. */
-  readonly rewriting: AdaptedReferences;
+  readonly urlRewriting: AdaptedReferences;
   readonly #version: string;
   readonly #adapter: VersionAdapter;
   /** The prefix of the paths that the backend gets: `/v2`, or '' if the backend expects no version. */
@@ -249,7 +249,7 @@ export class ActiveAdapter {
       templates,
     });
     this.#prefix = backendVersion?.prefix === 'forward' ? `/${settings.from}` : '';
-    this.rewriting = new AdaptedReferences(this.#adapter.compiled, {
+    this.urlRewriting = new AdaptedReferences(this.#adapter.compiled, {
       basePath: snapshot.gateway.basePath,
       version: version.name,
       from: settings.from,
@@ -269,8 +269,8 @@ export class ActiveAdapter {
     return route === undefined ? '' : 'gone' in route ? route.gone : route;
   }
 
-  hasRoomFor({ name, changesResponses }: CompiledRoute): boolean {
-    return !changesResponses || this.state.hasRoomFor(name, this.#adapter.compiled.settings.body);
+  hasMemoryFor({ name, changesResponses }: CompiledRoute): boolean {
+    return !changesResponses || this.state.hasMemoryFor(name, this.#adapter.compiled.settings.body);
   }
 
   /** Path and query for the backend. Undefined: a value of the client has no counterpart. */

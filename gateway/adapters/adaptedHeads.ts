@@ -1,5 +1,5 @@
 import type { Operation } from '../config/adapterSettings.ts';
-import type { Rewriting } from '../forwarding/rewrite.ts';
+import type { UrlRewriting } from '../forwarding/rewrite.ts';
 import { lowerCased } from '../http1/grammar.ts';
 import { fieldOf, headForBody, type ResponseHead } from '../http1/responseHead.ts';
 import { pathBelow } from '../routing/requestTarget.ts';
@@ -102,10 +102,10 @@ const droppedFromResponses = new Set(['accept-ranges', 'digest', 'content-md5', 
 const derived = Symbol('derived');
 
 interface HeadWithDerived extends ResponseHead {
-  [derived]?: Derived;
+  [derived]?: DerivedValues;
 }
 
-interface Derived {
+interface DerivedValues {
   readonly contentType: string | undefined;
   readonly coding: string;
   /** Whether the body may be JSON. */
@@ -114,15 +114,14 @@ interface Derived {
   adapted: { readonly hash: string; readonly length: AdaptedLength; readonly head: ResponseHead } | undefined;
 }
 
-/** The fields that describe the body. */
-export function bodyFieldsOf(head: HeadWithDerived): Derived {
-  const earlierFields = head[derived];
-  if (earlierFields) return earlierFields;
+export function derivedValuesOf(head: HeadWithDerived): DerivedValues {
+  const earlierValues = head[derived];
+  if (earlierValues) return earlierValues;
   const contentType = fieldOf(head, 'content-type');
   const coding = fieldOf(head, 'content-encoding') ?? '';
-  const fields: Derived = { contentType, coding, isJson: isJson(contentType), adapted: undefined };
-  head[derived] = fields;
-  return fields;
+  const values: DerivedValues = { contentType, coding, isJson: isJson(contentType), adapted: undefined };
+  head[derived] = values;
+  return values;
 }
 
 /**
@@ -133,13 +132,13 @@ type AdaptedLength = number | 'unknown' | 'same';
 
 /** The head for the client. The same object for equal arguments, so that `renderHead` renders it once. */
 export function adaptedHead(head: HeadWithDerived, hash: string, length: AdaptedLength): ResponseHead {
-  const memo = bodyFieldsOf(head);
-  if (memo.adapted?.hash === hash && memo.adapted.length === length) return memo.adapted.head;
+  const values = derivedValuesOf(head);
+  if (values.adapted?.hash === hash && values.adapted.length === length) return values.adapted.head;
   const adapted = headForBody(head, length, (name, value) => {
     if (droppedFromResponses.has(name)) return undefined;
     return name === 'etag' ? adaptedTag(value, hash) : value;
   });
-  memo.adapted = { hash, length, head: adapted };
+  values.adapted = { hash, length, head: adapted };
   return adapted;
 }
 
@@ -158,7 +157,7 @@ export interface AdaptedPaths {
 }
 
 /** Maps URLs of the backend's version in responses to URLs of the adapted version: Location, Link, cookies. */
-export class AdaptedReferences implements Rewriting {
+export class AdaptedReferences implements UrlRewriting {
   readonly prefix: string;
   readonly basePath: string;
   readonly isVersion: (segment: string) => boolean;
@@ -192,10 +191,10 @@ export class AdaptedReferences implements Rewriting {
     const [, path = '', query = '', fragment = ''] = /^([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(reference) ?? [];
     const below = this.#below(path);
     if (below === undefined) return reference;
-    const route = this.#routes.find(below);
-    if (route) {
-      const ownPath = translatePath(below, route.template, route.value.settings.path);
-      const ownQuery = ownQueryFor(route.value, query);
+    const match = this.#routes.find(below);
+    if (match) {
+      const ownPath = translatePath(below, match.template, match.value.settings.path);
+      const ownQuery = ownQueryFor(match.value, query);
       if (ownQuery === undefined) return reference;
       if (ownPath !== undefined) return this.#ownRoot + ownPath + ownQuery + fragment;
     }
@@ -255,8 +254,9 @@ function undone(pairs: readonly QueryPair[], operation: Operation): readonly Que
       return pairs.map((pair) => (pair.name === operation.to[0] ? withName(pair, at) : pair));
     case 'each': {
       const [itemOperation, ...others] = operation.operations;
-      const isWholeItem = itemOperation?.at.length === 0 && others.length === 0;
-      return isWholeItem ? undone(pairs, { ...itemOperation, at: operation.at }) : pairs;
+      // In a query, each item is a parameter of its own. An operation on whole items is undone like one on the parameter.
+      const changesWholeItems = itemOperation?.at.length === 0 && others.length === 0;
+      return changesWholeItems ? undone(pairs, { ...itemOperation, at: operation.at }) : pairs;
     }
     case 'map': {
       const originalValues = new Map([...operation.values].map(([from, to]) => [String(to), from]));

@@ -3,7 +3,7 @@ import type { Documents } from '../compat/document/documents.ts';
 import { openContract } from '../compat/document/open.ts';
 import { proposeMoved } from '../compat/judge/moved.ts';
 import { whyMethodNotAdaptable } from '../config/rules/adapters.ts';
-import { PathTable, translatePath } from '../shared/pathTable.ts';
+import { PathTable, translatePath, translateTemplate } from '../shared/pathTable.ts';
 import { AdapterSide } from './adaptedParts.ts';
 import { Bundle } from './bundle.ts';
 
@@ -109,6 +109,5 @@ export class Counterparts {
 
 /** The template `to` with the parameter names of the template `from`. */
 function withParameterNamesOf(from: string, to: string): string {
-  // The values of `from` as a path are its parameters in braces.
-  return translatePath(from, from, to) ?? to;
+  return translateTemplate(from, to) ?? to;
 }

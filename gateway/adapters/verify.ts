@@ -80,18 +80,14 @@ class AdapterCheck {
     if (!from) return undefined;
     const [own, other] = [await this.#side(version), await this.#side(from)];
     if (!own || !other) return undefined;
+    const names = { own: `/${version.name}`, other: `/${from.name}` };
     for (const route of this.#adapter.routes) {
       if ('gone' in route) continue;
       const at = ['routes', `/${version.name}`, 'adapter', 'routes', `${route.method} ${route.path}`];
       const [ownRoute, otherRoute] = [own.find(route), other.find(route.to)];
       if (!ownRoute || !otherRoute) continue;
       try {
-        new RouteCheck(
-          { route, at, own, other, ownRoute, otherRoute },
-          this.#names(from),
-          this.#sampleCount,
-          this,
-        ).run();
+        new RouteCheck({ route, at, own, other, ownRoute, otherRoute }, names, this.#sampleCount, this).run();
       } catch (error) {
         if (!(error instanceof CompareError)) throw error;
         this.add(at, withoutRemedy(error), error.remedy);
@@ -109,10 +105,6 @@ class AdapterCheck {
     // Responses that share a schema have the same finding at the same place.
     if (!list.some((one) => one.line === fault.line && one.column === fault.column && one.message === fault.message))
       list.push(fault);
-  }
-
-  #names(from: Version): { readonly own: string; readonly other: string } {
-    return { own: `/${this.#version.name}`, other: `/${from.name}` };
   }
 
   async #side({ name, contract }: Version): Promise<AdapterSide | undefined> {
@@ -182,10 +174,12 @@ export class RouteCheck {
   run(): void {
     const { route, own, other, ownRoute, otherRoute, at } = this.#parts;
     const responses = { own: responsesIn(ownRoute, own), others: responsesIn(otherRoute, other) };
-    const usedRows = [...responses.others.keys()].map((status) => entryFor(route.responses, status));
+    const appliedOperations = [...responses.others.keys()].map((status) => entryFor(route.responses, status));
     // A row with operations is faulty if it applies to no response that the other version declares.
     for (const [status, operations] of route.responses) {
-      if (operations.length === 0 || usedRows.includes(operations) || entryFor(responses.others, status)) continue;
+      // The status of the row may also be within a declared range, such as `404` within `4XX`.
+      const applies = appliedOperations.includes(operations) || entryFor(responses.others, status) !== undefined;
+      if (operations.length === 0 || applies) continue;
       const message = `${this.#names.other} declares no response ${status} for this route.`;
       this.#fault([...at, 'response', status], message, 'Remove the row, or correct its status.');
     }

@@ -90,7 +90,7 @@ export class AdapterState {
   }
 
   /** Whether there is memory for one more body of a route. If no body is in memory, a body of any size is admitted. */
-  hasRoomFor(route: string, bodyLimit: number): boolean {
+  hasMemoryFor(route: string, bodyLimit: number): boolean {
     const used = this.#keptBytes + this.#expectedBytes;
     return used === 0 || used + this.expectedSizeOf(route, bodyLimit) <= this.#limitBytes;
   }

@@ -177,7 +177,7 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
         const report = await flushAndReport();
         const remarks = versions.flatMap((version) => {
           const facts = question && fleet?.facts(version, now - since, { report, ...question });
-          return facts ? [...facts.gaps, ...(wereCountsAwaited ? facts.unsent : []), ...facts.notes] : [];
+          return facts ? [...facts.gaps, ...(wereCountsAwaited ? facts.remarksOnUnsent : []), ...facts.notes] : [];
         });
         const distinctRemarks = [...new Map(remarks.map((remark) => [remark.text, remark])).values()];
         return usage.query('plan', snapshot, { candidate, since, at, now, remarks: distinctRemarks });

@@ -200,7 +200,7 @@ export class FleetMember {
   facts(version: string, quiet: number, question: OwnQuestion): FleetFacts {
     const facts = fleetFacts(this.view, version, this.#self, this.#options.settings.silentAfter, quiet);
     const notes = [...facts.notes, ...this.#questions.notes()];
-    return { ...facts, notes, unsent: this.#questions.remarksOnUnsent(version, question) };
+    return { ...facts, notes, remarksOnUnsent: this.#questions.remarksOnUnsent(version, question) };
   }
 
   /**

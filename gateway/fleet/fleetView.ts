@@ -261,7 +261,7 @@ export function fleetFacts(
   self: string | undefined,
   silentAfter: number,
   quiet: number,
-): Omit<FleetFacts, 'unsent'> {
+): Omit<FleetFacts, 'remarksOnUnsent'> {
   const { instances } = view;
   const heard = instances.filter(({ state }) => state === 'heard').length;
   const load = loadElsewhere(instances, version, self);

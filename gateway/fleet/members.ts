@@ -13,7 +13,7 @@ export interface MembersCheck {
   readonly gone: readonly GatewayRow[];
   /** Addresses that are expected to be gateways, and from which no gateway was heard. */
   readonly unheardAddresses: readonly string[];
-  /** Why no gateway can count as gone: for a minute, no lookup listed this gateway. Undefined: there is no such problem. */
+  /** Set if no lookup has listed this gateway for a minute: the reason. Until a lookup lists it, `gone` is empty. */
   readonly problem: string | undefined;
 }
 
@@ -36,6 +36,7 @@ export class Members {
 
   /** After a failed lookup, no gateway is reported as gone. `ownAddresses`: the addresses of this gateway. Never throws. */
   async check({ rows, now }: GatewayRows, ownAddresses: readonly string[]): Promise<MembersCheck> {
+    // The notice names the DNS name before this text.
     let reason = 'its addresses are not those of this gateway';
     const foundAddresses = await lookup(this.#dnsName.host, { all: true }).catch((error: Error) => {
       reason = error.message;

@@ -19,7 +19,7 @@ export interface FleetBatch {
   readonly epoch: number;
   /** The number of the batch in this run, from 1. */
   readonly seq: number;
-  /** The start of the run, or of the time since which it has counted without a gap. */
+  /** Since when the run has counted without a gap: since its start, or since the last gap ended. */
   readonly began: number;
   /** The end of the time that the run has counted so far. */
   readonly seen: number;

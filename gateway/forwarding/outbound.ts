@@ -190,7 +190,7 @@ export interface ExchangeAdaptation extends Adaptation {
   /** True: the client asks for unknown members, so the exchange is not copied to another version. */
   readonly mayHaveUnknownMembers: boolean;
   /** Reserves the memory that a response to this request usually takes. Called when the request is in flight. */
-  reserveForResponse(): void;
+  reserveResponseMemory(): void;
   /** The exchange has ended. Safe to call twice. */
   release(): void;
 }

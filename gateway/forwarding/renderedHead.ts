@@ -44,7 +44,7 @@ const linkField = `Link: ${linkMark}\r\n`;
 export function renderHead(head: HeadWithRenderings, plan: ResponsePlan): RenderedHead | undefined {
   const earlier = head[renderings];
   if (earlier) for (const rendering of earlier) if (isFor(plan, rendering)) return rendering;
-  const rewrites = plan.rewriting !== undefined;
+  const rewrites = plan.urlRewriting !== undefined;
   if (rewrites && head.names.some((name) => rewrittenNames.includes(name))) return undefined;
   const rendering = render(head, plan, rewrites);
   if (earlier && earlier.length < maxRenderings) earlier.push(rendering);
@@ -54,7 +54,7 @@ export function renderHead(head: HeadWithRenderings, plan: ResponsePlan): Render
 
 function isFor(plan: ResponsePlan, rendering: Rendering): boolean {
   return (
-    rendering.rewrites === (plan.rewriting !== undefined) &&
+    rendering.rewrites === (plan.urlRewriting !== undefined) &&
     rendering.trailers === plan.trailers &&
     rendering.hsts === plan.hsts &&
     rendering.cacheVariation === plan.cacheVariation &&

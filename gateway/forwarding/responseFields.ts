@@ -4,17 +4,17 @@ import { http } from '../shared/builtinHttp.ts';
 import { httpDate, parseHttpDate } from '../shared/httpDate.ts';
 import {
   type ApiAuthorities,
-  type Rewriting,
   rewriteCookie,
   rewriteLink,
   rewriteReference,
   rewriteRefresh,
+  type UrlRewriting,
 } from './rewrite.ts';
 
 /** How the fields of a backend's response are changed for the client. */
 export interface ResponsePlan {
   /** Undefined for a version whose prefix is forwarded. */
-  readonly rewriting: Rewriting | undefined;
+  readonly urlRewriting: UrlRewriting | undefined;
   readonly authorities: ApiAuthorities;
   /** Undefined if neither the version nor the route ends: the lifecycle fields of the backend are then passed on. */
   readonly lifecycle: LifecycleFields | undefined;
@@ -60,7 +60,7 @@ const lifecycleNames = ['Deprecation', 'Sunset', 'Link'];
  * the removed prefix restored in URLs; then the fields of the gateway.
  */
 export function responseFields(head: ResponseHead, plan: ResponsePlan): string[] {
-  const { lifecycle, cacheVariation, rewriting, authorities } = plan;
+  const { lifecycle, cacheVariation, urlRewriting, authorities } = plan;
   const out: string[] = [];
   let { hsts } = plan;
   for (let at = 0; at < head.fields.length; at += 2) {
@@ -93,20 +93,20 @@ export function responseFields(head: ResponseHead, plan: ResponsePlan): string[]
         out.unshift(name, value);
         continue;
       case 'link':
-        if (rewriting) value = rewriteLink(value, rewriting, authorities);
+        if (urlRewriting) value = rewriteLink(value, urlRewriting, authorities);
         break;
       case 'location':
       case 'content-location':
-        if (rewriting) value = rewriteReference(value, rewriting, authorities);
+        if (urlRewriting) value = rewriteReference(value, urlRewriting, authorities);
         break;
       case 'refresh':
-        if (rewriting) value = rewriteRefresh(value, rewriting, authorities);
+        if (urlRewriting) value = rewriteRefresh(value, urlRewriting, authorities);
         break;
       case 'strict-transport-security':
         hsts = false;
         break;
       case 'set-cookie':
-        if (rewriting) value = rewriteCookie(value, rewriting);
+        if (urlRewriting) value = rewriteCookie(value, urlRewriting);
         break;
     }
     out.push(name, value);

@@ -1,7 +1,7 @@
 import { firstSegment, pathBelow } from '../routing/requestTarget.ts';
 
 /** How to restore the prefix in URLs of a response. A backend that does not know its prefix sends URLs without it. */
-export interface Rewriting {
+export interface UrlRewriting {
   /** What was removed from the path: `/v1`, or `/api/v1`. */
   readonly prefix: string;
   readonly basePath: string;
@@ -26,8 +26,8 @@ export interface ApiAuthorities {
 }
 
 /** Restores the prefix in a URI reference: the value of `Location` or `Content-Location`. */
-export function rewriteReference(reference: string, rewriting: Rewriting, authorities: ApiAuthorities): string {
-  const { prefix, basePath, isVersion } = rewriting;
+export function rewriteReference(reference: string, urlRewriting: UrlRewriting, authorities: ApiAuthorities): string {
+  const { prefix, basePath, isVersion } = urlRewriting;
   const parts = /^((https?:)?\/\/([^/?#]*))?(.*)$/is.exec(reference) ?? [];
   const [, origin = '', scheme = '', authority = '', afterOrigin = ''] = parts;
   const normalized = withoutDefaultPort(authority, scheme);
@@ -43,7 +43,7 @@ export function rewriteReference(reference: string, rewriting: Rewriting, author
   const keptOrigin = isOurs ? origin : '';
   // With an adapter, `prefix` is that of the version that the backend serves.
   const prefixedPath = hasVersionPrefix(path, basePath, isVersion) ? path : prefix + path;
-  return keptOrigin + (rewriting.mapReference ? rewriting.mapReference(prefixedPath) : prefixedPath);
+  return keptOrigin + (urlRewriting.mapReference ? urlRewriting.mapReference(prefixedPath) : prefixedPath);
 }
 
 /** Removes the default port of the scheme: `http://a:80` and `http://a` are the same origin (RFC 3986 §6.2.3). */
@@ -54,7 +54,7 @@ function withoutDefaultPort(authority: string, scheme: string): string {
 }
 
 /** Rewrites the target of each link, but not quoted text (RFC 8288 §3). Linear time, since the input is untrusted. */
-export function rewriteLink(value: string, rewriting: Rewriting, authorities: ApiAuthorities): string {
+export function rewriteLink(value: string, urlRewriting: UrlRewriting, authorities: ApiAuthorities): string {
   let rewritten = '';
   let copiedTo = 0;
   for (let at = 0; at < value.length; at += 1) {
@@ -64,7 +64,8 @@ export function rewriteLink(value: string, rewriting: Rewriting, authorities: Ap
     } else if (character === '<') {
       const end = value.indexOf('>', at);
       if (end === -1) break;
-      rewritten += value.slice(copiedTo, at + 1) + rewriteReference(value.slice(at + 1, end), rewriting, authorities);
+      rewritten +=
+        value.slice(copiedTo, at + 1) + rewriteReference(value.slice(at + 1, end), urlRewriting, authorities);
       copiedTo = end;
       at = end;
     }
@@ -80,29 +81,29 @@ function endOfQuoted(value: string, start: number): number {
 }
 
 /** Rewrites the URL in `5; url=/x`. Quotes are optional; a comma or white space may replace the `;` (HTML §4.2.5.3). */
-export function rewriteRefresh(value: string, rewriting: Rewriting, authorities: ApiAuthorities): string {
+export function rewriteRefresh(value: string, urlRewriting: UrlRewriting, authorities: ApiAuthorities): string {
   const beforeUrl = /^[\d.]+[ \t]*(?:[;,]|[ \t])[ \t]*(?:url[ \t]*=[ \t]*)?["']?/i.exec(value)?.[0];
   if (beforeUrl === undefined) return value;
   const quote = /["']$/.exec(beforeUrl)?.[0];
   const end = quote === undefined ? -1 : value.indexOf(quote, beforeUrl.length);
   const url = end === -1 ? value.slice(beforeUrl.length) : value.slice(beforeUrl.length, end);
-  return beforeUrl + rewriteReference(url, rewriting, authorities) + value.slice(beforeUrl.length + url.length);
+  return beforeUrl + rewriteReference(url, urlRewriting, authorities) + value.slice(beforeUrl.length + url.length);
 }
 
 /** Rewrites the Path of a cookie. `__Host-` cookies require `Path=/`; without a Path, the default of browsers is right. */
-export function rewriteCookie(value: string, rewriting: Rewriting): string {
-  const { prefix, basePath, isVersion } = rewriting;
+export function rewriteCookie(value: string, urlRewriting: UrlRewriting): string {
+  const { prefix, basePath, isVersion } = urlRewriting;
   if (/^\s*__host-/i.test(value)) return value;
   return value.replace(/(;\s*path\s*=\s*)(\/[^;]*)/gi, (_whole, start: string, path: string) => {
     // `/` becomes `/v1` and not `/v1/`, because a cookie for `/v1/` is not sent with a request to `/v1`.
     const isRoot = prefix !== '' && path.trimEnd() === '/';
     const restored = hasVersionPrefix(path, basePath, isVersion) ? path : prefix + (isRoot ? '' : path);
-    return start + (rewriting.mapCookiePath ? rewriting.mapCookiePath(restored) : restored);
+    return start + (urlRewriting.mapCookiePath ? urlRewriting.mapCookiePath(restored) : restored);
   });
 }
 
 /** Whether a path starts with a version already: the backend adds its prefix itself, or links to another major. */
-function hasVersionPrefix(path: string, basePath: string, isVersion: Rewriting['isVersion']): boolean {
+function hasVersionPrefix(path: string, basePath: string, isVersion: UrlRewriting['isVersion']): boolean {
   const pathEnd = path.search(/[?#]/);
   const barePath = pathEnd === -1 ? path : path.slice(0, pathEnd);
   if (isVersion(firstSegment(barePath.trimEnd()))) return true;

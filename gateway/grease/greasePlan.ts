@@ -8,7 +8,7 @@ import { type Version, withVersions } from '../config/snapshot.ts';
 import { faultAt } from '../config/source.ts';
 import type { ConfigResult } from '../config/validate.ts';
 import { NodeTable } from './nodeTable.ts';
-import type { GreasePlan, StatusPlan } from './splice.ts';
+import { type GreasePlan, noNode, type StatusPlan } from './splice.ts';
 
 /** Adds the plans of the versions with `grease`, and a warning for each contract from which no plan can be made. */
 export async function withGreasePlans(result: ConfigResult): Promise<ConfigResult> {
@@ -59,7 +59,7 @@ export function greasePlanOf(
       const bodies = types.flatMap(([type, { schema }]): [string, number][] => {
         const bareType = (type.split(';', 1)[0] ?? '').trim().toLowerCase();
         const canBeSpliced = isJsonType(bareType) && bareType !== 'application/problem+json' && schema !== undefined;
-        return [[bareType, canBeSpliced ? nodes.idForSchema(schema) : -1]];
+        return [[bareType, canBeSpliced ? nodes.idForSchema(schema) : noNode]];
       });
       return [status, bodies];
     });
@@ -71,10 +71,10 @@ export function greasePlanOf(
   );
   return {
     takenNames: [...new Set(takenNames)],
-    nodes: nodes.prunedNodes(),
+    nodes: nodes.planNodes(),
     routes: rows.map(([template, byStatus]) => [
       template,
-      byStatus.map(([status, types]) => [status, types.map(([type, id]) => [type, nodes.prunedIndexOf(id)])]),
+      byStatus.map(([status, types]) => [status, types.map(([type, id]) => [type, nodes.planIndexOf(id)])]),
     ]),
   };
 }

@@ -139,8 +139,8 @@ export class GreasedExchange implements ExchangeAdaptation {
     return this.#fields;
   }
 
-  reserveForResponse(): void {
-    this.#parts.adaptation?.reserveForResponse();
+  reserveResponseMemory(): void {
+    this.#parts.adaptation?.reserveResponseMemory();
   }
 
   release(): void {

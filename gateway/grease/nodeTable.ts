@@ -1,6 +1,6 @@
 import { listedValuesOf, listOf, type NamedSchemas, propertiesOf, type SubSchema } from '../adapters/branches.ts';
 import { type PlainSchema, refPrefix } from '../adapters/bundle.ts';
-import type { PlanNode } from './splice.ts';
+import { noNode, type PlanNode } from './splice.ts';
 
 /** Schemas that one value satisfies at the same time, such as the parts of an `allOf`. */
 type Alternative = readonly PlainSchema[];
@@ -17,7 +17,7 @@ const maxNodes = 50_000;
 /** Constraints that may depend on any member of a value, or on its text. Nothing in a value with such a constraint is changed. */
 const opaqueKeys = 'not if then else dependentSchemas patternProperties enum const contains contentSchema'.split(' ');
 
-/** What is done with the values at one place of a body. Numbers are ids of nodes; -1: nothing is changed there. */
+/** What is done with the values at one place of a body. Numbers are ids of nodes, or `noNode`. */
 interface MutableNode {
   /** Whether an object at this place gets an unknown member. */
   getsMember: boolean;
@@ -36,8 +36,8 @@ export class NodeTable {
   /** The index is the id of the node. */
   readonly #alternatives: (readonly Alternative[])[] = [];
   readonly #nodes: MutableNode[] = [];
-  /** The index is the id of a node. The value is its index in `prunedNodes`; -1: nothing changes at the node or below it. */
-  #prunedIndexes: readonly number[] = [];
+  /** The index is the id of a node. The value is its index in `planNodes`, or `noNode`. */
+  #planIndexes: readonly number[] = [];
 
   constructor(named: NamedSchemas) {
     this.#named = named;
@@ -48,19 +48,19 @@ export class NodeTable {
     return product(schemas.map((schema) => this.#alternativesOf(schema, seenRefs)));
   }
 
-  /** The id of the node for values of a schema. -1: nothing is known about them. */
+  /** The id of the node for values of a schema. `noNode`: nothing is known about them. */
   idForSchema(schema: SubSchema): number {
     return this.#idOf(this.#alternativesForAll([schema]));
   }
 
-  /** The id of the node for these alternatives. -1: nothing is known about the value. */
+  /** The id of the node for these alternatives. `noNode`: nothing is known about the value. */
   #idOf(alternatives: Alternatives): number {
-    if (alternatives === undefined || alternatives.length === 0) return -1;
+    if (alternatives === undefined || alternatives.length === 0) return noNode;
     const keys = alternatives.map((schemas) => [...new Set(schemas.map((one) => this.#schemaId(one)))].sort().join());
     const key = [...new Set(keys)].sort().join('|');
     const existingId = this.#ids.get(key);
     if (existingId !== undefined) return existingId;
-    if (this.#alternatives.length >= maxNodes) return -1;
+    if (this.#alternatives.length >= maxNodes) return noNode;
     const id = this.#alternatives.push(alternatives) - 1;
     this.#ids.set(key, id);
     return id;
@@ -73,22 +73,20 @@ export class NodeTable {
     }
     const useful = usefulNodes(this.#nodes);
     let count = 0;
-    this.#prunedIndexes = this.#nodes.map((_node, id) => (useful[id] ? count++ : -1));
+    this.#planIndexes = this.#nodes.map((_node, id) => (useful[id] ? count++ : noNode));
   }
 
-  /** The index of a node in `prunedNodes`. -1: nothing changes at the node or below it. */
-  prunedIndexOf(id: number): number {
-    return this.#prunedIndexes[id] ?? -1;
+  /** The index of a node in `planNodes`. `noNode`: nothing changes at the node or below it. */
+  planIndexOf(id: number): number {
+    return this.#planIndexes[id] ?? noNode;
   }
 
   /** The nodes at or below which something changes. */
-  prunedNodes(): PlanNode[] {
+  planNodes(): PlanNode[] {
     return this.#nodes.flatMap(({ getsMember, members, others, items }, id) => {
-      if (this.prunedIndexOf(id) === -1) return [];
-      const prunedMembers = members.map(([name, child]): [string, number] => [name, this.prunedIndexOf(child)]);
-      return [
-        { getsMember, members: prunedMembers, others: this.prunedIndexOf(others), items: this.prunedIndexOf(items) },
-      ];
+      if (this.planIndexOf(id) === noNode) return [];
+      const planMembers = members.map(([name, child]): [string, number] => [name, this.planIndexOf(child)]);
+      return [{ getsMember, members: planMembers, others: this.planIndexOf(others), items: this.planIndexOf(items) }];
     });
   }
 
@@ -142,7 +140,7 @@ export class NodeTable {
     const objects = alternatives.filter((schemas) => allows(schemas, 'object'));
     const arrays = alternatives.filter((schemas) => allows(schemas, 'array'));
     const isOpaque = [...objects, ...arrays].flat().some((schema) => opaqueKeys.some((key) => hasKey(schema, key)));
-    if (isOpaque) return { getsMember: false, members: [], others: -1, items: -1 };
+    if (isOpaque) return { getsMember: false, members: [], others: noNode, items: noNode };
     const names = new Set(objects.flat().flatMap((schema) => Object.keys(propertiesOf(schema))));
     return {
       getsMember: objects.length > 0 && objects.every(isDescribedAndOpen),

@@ -11,7 +11,10 @@ export interface GreasePlan {
 
 export type StatusPlan = readonly [status: string, byType: readonly (readonly [type: string, node: number])[]];
 
-/** What is done with values at one place of a body. Numbers are indexes of `GreasePlan.nodes`; -1: nothing below changes. */
+/** In place of the index of a node: nothing changes in the value. */
+export const noNode = -1;
+
+/** What is done with values at one place of a body. Numbers are indexes of `GreasePlan.nodes`, or `noNode`. */
 export interface PlanNode {
   /** Whether an object at this place gets a member. */
   readonly getsMember: boolean;

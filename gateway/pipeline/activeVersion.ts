@@ -1,7 +1,7 @@
 import type { ActiveAdapter } from '../adapters/adaptedExchange.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { type CacheVariation, greasedVariation, type LifecycleFields } from '../forwarding/responseFields.ts';
-import type { Rewriting } from '../forwarding/rewrite.ts';
+import type { UrlRewriting } from '../forwarding/rewrite.ts';
 import type { ActiveGrease } from '../grease/greasedExchange.ts';
 import { type Announcement, announcementsAt, linksFor, pageLinks, RouteEnds } from '../lifecycle/announcement.ts';
 import type { Stage } from '../lifecycle/stage.ts';
@@ -36,7 +36,7 @@ export function activate(
   const requestsByTarget = new Map<Target, VersionRequests[]>();
   for (const version of snapshot.sortedVersions) {
     const { name } = version;
-    const backend = adapterSource(version, snapshot)?.name ?? name;
+    const backend = adaptedFromOf(version, snapshot)?.name ?? name;
     const requests = requestsByVersion.get(name) ?? new VersionRequests();
     requestsByVersion.set(name, requests);
     requests.maxInFlight = version.limits.inFlight;
@@ -57,7 +57,7 @@ export function activate(
 }
 
 /** The version whose backend serves `version` through an adapter. Undefined: the version has a backend of its own. */
-function adapterSource({ adapter }: Version, { versions }: Snapshot): Version | undefined {
+function adaptedFromOf({ adapter }: Version, { versions }: Snapshot): Version | undefined {
   return adapter?.mode === 'serve' ? versions.get(adapter.from) : undefined;
 }
 
@@ -69,18 +69,18 @@ interface ActiveVersionParts extends Pick<ActiveVersion, 'version' | 'pool' | 'r
 /** A version of the snapshot in use, with everything that is the same for all its requests. */
 export class ActiveVersion {
   readonly version: Version;
-  /** The targets that serve this version: the targets of `source`, if it is set. */
+  /** The targets that serve this version: the targets of `adaptedFrom`, if it is set. */
   readonly pool: Pool;
-  /** By the settings of this version, also if it has the pool of `source`. */
+  /** By the settings of this version, also if it has the pool of `adaptedFrom`. */
   readonly retryBudget: RetryBudget;
   /** The version whose backend serves this version through an adapter. Undefined: the version has a backend of its own. */
-  readonly source: Version | undefined;
-  /** Set by the first request of a version with a `source`. */
+  readonly adaptedFrom: Version | undefined;
+  /** Set by the first request of a version with a `adaptedFrom`. */
   adapter: ActiveAdapter | undefined;
   /** Set by the first request of a version with `grease`. */
   grease: ActiveGrease | undefined;
   /** How the prefix is restored in URLs of responses. Undefined if the prefix is forwarded. An adapter replaces this value. */
-  rewriting: Rewriting | undefined;
+  urlRewriting: UrlRewriting | undefined;
   /** The prefix that is removed from the path before it is sent; '' for none. */
   readonly removedPrefix: string;
   /** The authority of `public_url`; '' without one. */
@@ -96,8 +96,8 @@ export class ActiveVersion {
 
   constructor({ version, snapshot, pool, retryBudget, requests, announcements }: ActiveVersionParts) {
     const { basePath, publicUrl } = snapshot.gateway;
-    this.source = adapterSource(version, snapshot);
-    const backendVersion = this.source ?? version;
+    this.adaptedFrom = adaptedFromOf(version, snapshot);
+    const backendVersion = this.adaptedFrom ?? version;
     const stripped = backendVersion.prefix === 'strip';
     this.version = version;
     this.pool = pool;
@@ -108,7 +108,7 @@ export class ActiveVersion {
     this.cacheVariation = version.grease ? greasedVariation(this.restrictions) : this.restrictions;
     this.#routeEnds = RouteEnds.of(version);
     this.removedPrefix = stripped ? `${basePath}/${backendVersion.name}` : basePath;
-    this.rewriting = stripped
+    this.urlRewriting = stripped
       ? { prefix: this.removedPrefix, basePath, isVersion: (segment) => snapshot.versions.has(segment) }
       : undefined;
     this.publicAuthority = publicUrl === undefined ? '' : new URL(publicUrl).host;
@@ -118,7 +118,7 @@ export class ActiveVersion {
 
   /** A target belongs to the version of its backend, so the limit of that version applies. */
   get inFlightPerTarget(): number {
-    return (this.source ?? this.version).limits.inFlightPerTarget;
+    return (this.adaptedFrom ?? this.version).limits.inFlightPerTarget;
   }
 
   /** The target for a retry after `failed`. Undefined if there is none, or if the budget is used up. */

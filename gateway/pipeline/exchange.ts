@@ -222,8 +222,8 @@ export class Exchange implements Outbound, InFlight {
   /** The name of the client in the usage ledger. */
   identify(): string {
     const current = this.context.activeSnapshot.identification;
-    if (this.identified?.by !== current) {
-      this.identified = { client: current.clientOf(this.req.rawHeaders, this.clientAddress), by: current };
+    if (this.identified?.identification !== current) {
+      this.identified = { client: current.clientOf(this.req.rawHeaders, this.clientAddress), identification: current };
     }
     return this.identified.client;
   }
@@ -247,7 +247,7 @@ export class Exchange implements Outbound, InFlight {
   responsePlan(): ResponsePlan {
     const { activeVersion } = this;
     return {
-      rewriting: activeVersion?.rewriting,
+      urlRewriting: activeVersion?.urlRewriting,
       authorities: { target: this.target.authority, client: this.host, public: activeVersion?.publicAuthority ?? '' },
       lifecycle: this.lifecycle,
       cacheVariation: activeVersion?.cacheVariation,

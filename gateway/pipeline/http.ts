@@ -26,9 +26,9 @@ export function handleRequest(
   // because the configuration may be reloaded in the meantime.
   if (res.socket !== null) runExchange(new Exchange(req, res, context, expectsContinue));
   else {
-    runInOrder(req, res, (hadRoom) => {
+    runInOrder(req, res, (hadMemory) => {
       const exchange = new Exchange(req, res, context, expectsContinue);
-      if (hadRoom) runExchange(exchange);
+      if (hadMemory) runExchange(exchange);
       else refusePipelined(exchange);
     });
   }
@@ -123,7 +123,7 @@ async function answerOwnUsage(exchange: Exchange): Promise<void> {
   const { identification } = activeSnapshot;
   const request = { method, rawHeaders: req.rawHeaders, address, identification, now };
   // Counted as a request of an unknown client: keys that were not accepted must not fill the ledger with clients.
-  exchange.identified = identification.unidentified;
+  exchange.identified = identification.asUnknown;
   const answer = await context.selfService?.answer(request);
   const vary = ['Vary', identification.fields.join(', ') || '*'];
   if (typeof answer === 'string') answerJson(exchange, answer, vary);
@@ -150,7 +150,7 @@ function waitForRoom(exchange: Exchange): void {
   const { activeVersion, res } = exchange;
   const maxWaitMs = activeVersion?.version.limits.queue ?? 0;
   const waiter = {
-    prepare: () => {
+    findRoom: () => {
       const outcome = runSteps(exchange);
       return outcome?.kind === 'wait' ? undefined : () => applyOutcome(exchange, outcome);
     },
@@ -167,7 +167,7 @@ function forward(exchange: Exchange): void {
   const forwarding = new Forwarding(exchange);
   exchange.forwarding = forwarding;
   exchange.activeVersion?.requests.addInFlight(exchange);
-  exchange.adaptation?.reserveForResponse();
+  exchange.adaptation?.reserveResponseMemory();
   forwarding.start();
 }
 

@@ -140,7 +140,7 @@ const maxQueued = 1000;
 /** What happens to a queued request. */
 export interface Waiter {
   /** Returns the function that runs the request; undefined while there is no room for it. */
-  readonly prepare: () => (() => void) | undefined;
+  readonly findRoom: () => (() => void) | undefined;
   /** The request has waited for its whole time. */
   readonly expire: () => void;
 }
@@ -188,7 +188,7 @@ class QueuedRequest implements Timed {
   }
 
   admit(): boolean {
-    const run = this.#waiter.prepare();
+    const run = this.#waiter.findRoom();
     if (run === undefined) return false;
     // It leaves first, because it may end at once and then frees its place.
     this.leave();

@@ -32,13 +32,13 @@ export function setCurrentResponse(socket: ServerSocket, response: CurrentRespon
 
 /**
  * Handles the pipelined requests of one connection one after the other. An earlier response must be outstanding. Calls `run`
- * once the earlier responses are sent; never, if the connection ends first. `hadRoom`: false if the waiting requests of all
+ * once the earlier responses are sent; never, if the connection ends first. `hadMemory`: false if the waiting requests of all
  * connections used too much memory.
  *
  * node:http emits pipelined requests as it reads them, and only orders their responses. Without this function a DELETE
  * could run before the GET in front of it, and an error could be sent in place of an earlier response (RFC 9112 §9.3.2).
  */
-export function runInOrder(req: IncomingMessage, res: ServerResponse, run: (hadRoom: boolean) => void): void {
+export function runInOrder(req: IncomingMessage, res: ServerResponse, run: (hadMemory: boolean) => void): void {
   const socket: ServerSocket = req.socket;
   const earlierResponse = lastResponseOn(socket);
   socket[latestResponse] = res;
@@ -56,7 +56,7 @@ export function runInOrder(req: IncomingMessage, res: ServerResponse, run: (hadR
       return;
     }
     readAhead.leave(chargedBytes);
-    run(readAhead.hadRoom(req));
+    run(readAhead.hadMemory(req));
   };
   earlierResponse?.once('close', runOrWait);
 }

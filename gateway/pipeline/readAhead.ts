@@ -83,7 +83,7 @@ class ReadAhead {
   }
 
   /** False: there was no memory for this request. The caller answers 503 and closes the connection, so later requests never run. */
-  hadRoom(req: IncomingMessage): boolean {
+  hadMemory(req: IncomingMessage): boolean {
     return req !== this.#firstRefused;
   }
 

@@ -46,7 +46,7 @@ export function runSteps(exchange: Exchange): StepOutcome | undefined {
  */
 function adaptRequest(exchange: Exchange): StepOutcome | undefined {
   const { activeVersion, method, resource, upgrade } = exchange;
-  if (activeVersion?.source === undefined) return undefined;
+  if (activeVersion?.adaptedFrom === undefined) return undefined;
   const adapter = activeVersion.adapter ?? activeAdapter(activeVersion, exchange);
   if (adapter === undefined) return { kind: 'loadModules', load: loadAdapters };
   const routeOrReason = upgrade
@@ -55,7 +55,7 @@ function adaptRequest(exchange: Exchange): StepOutcome | undefined {
   if (typeof routeOrReason === 'string') {
     return isPreflight(exchange) ? preflightAnswer(exchange) : notAdapted(exchange, routeOrReason);
   }
-  if (method !== 'HEAD' && method !== 'OPTIONS' && !adapter.hasRoomFor(routeOrReason)) return { kind: 'wait' };
+  if (method !== 'HEAD' && method !== 'OPTIONS' && !adapter.hasMemoryFor(routeOrReason)) return { kind: 'wait' };
   return beginAdaptation(exchange, adapter, routeOrReason);
 }
 
@@ -103,7 +103,7 @@ function activeAdapter(activeVersion: ActiveVersion, { activeSnapshot }: Exchang
   const adapter = new Adapter(version.adapter, version, activeSnapshot.snapshot, requests.adapterState);
   requests.adapterState = adapter.state;
   activeVersion.adapter = adapter;
-  activeVersion.rewriting = adapter.rewriting;
+  activeVersion.urlRewriting = adapter.urlRewriting;
   return adapter;
 }
 
@@ -118,8 +118,8 @@ function greaseResponse(exchange: Exchange): StepOutcome | undefined {
     if (Grease === undefined) return { kind: 'loadModules', load: loadGrease };
     activeVersion.grease = new Grease(plan);
   }
-  // Without an adapter, `exchange.adaptation` may be that of an earlier run of the steps. It is replaced.
-  const adapted = activeVersion.source === undefined ? undefined : exchange.adaptation;
+  // Without an adapter, `exchange.adaptation` can only be the grease of an earlier run of the steps. This run replaces it.
+  const adapted = activeVersion.adaptedFrom === undefined ? undefined : exchange.adaptation;
   exchange.adaptation = activeVersion.grease.begin(exchange, adapted) ?? adapted;
   return undefined;
 }
@@ -137,7 +137,7 @@ async function loadGrease(): Promise<void> {
  */
 function limitInFlight({ activeVersion }: Exchange): StepOutcome | undefined {
   if (activeVersion === undefined) return undefined;
-  // The limit of the current configuration, because a request that waits during a reload keeps its former configuration.
+  // A request that waits during a reload keeps its former `activeVersion`. Its `requests` have the limit of the current configuration.
   const { inFlightCount, maxInFlight } = activeVersion.requests;
   return inFlightCount < maxInFlight ? undefined : { kind: 'wait' };
 }
@@ -149,7 +149,7 @@ function chooseTarget(exchange: Exchange): StepOutcome | undefined {
   const { pool } = activeVersion;
   const target = pool.pick(activeVersion.inFlightPerTarget);
   if (target === undefined) {
-    return pool.refuses ? { kind: 'problem', problem: { code: 'NO_HEALTHY_TARGET' } } : { kind: 'wait' };
+    return pool.hasNoUsableTarget ? { kind: 'problem', problem: { code: 'NO_HEALTHY_TARGET' } } : { kind: 'wait' };
   }
   activeVersion.retryBudget.countRequest(exchange.stats.begun);
   exchange.chosenTarget = target;

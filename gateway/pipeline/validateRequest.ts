@@ -64,6 +64,7 @@ function messageProblem({ req, fields, activeSnapshot, upgrade }: Exchange): Pro
         detail: 'Transfer-Encoding is not allowed in HTTP/1.0, with Content-Length or in an upgrade.',
       };
     }
+    // RFC 9112 §6.1: an unknown coding is answered 501, like an unknown method.
     if (transferEncoding !== 'chunked') {
       return { code: 'METHOD_NOT_IMPLEMENTED', detail: 'The only transfer coding that is implemented is chunked.' };
     }
@@ -71,7 +72,7 @@ function messageProblem({ req, fields, activeSnapshot, upgrade }: Exchange): Pro
   if (fields.contentLength !== undefined && !/^[0-9]+$/.test(fields.contentLength)) {
     return { code: 'BAD_REQUEST', detail: 'Content-Length is not one number.' };
   }
-  // In HTTP/1.1, node:http takes an upgrade with a body for an ordinary request.
+  // An upgrade of HTTP/2 may have a length. In HTTP/1.1, an upgrade with a body is handled as an ordinary request.
   if (upgrade && Number(fields.contentLength ?? 0) > 0) {
     return { code: 'BAD_REQUEST', detail: 'Content-Length is not allowed in an upgrade.' };
   }

@@ -47,12 +47,12 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     if (running === undefined) return false;
     const isAdapted = group?.runningAnswer !== 'not_adapted';
     const answer = plannedAnswer({ ...request, isAdapted }, running, basePath, now, runningFreezes?.newClients);
-    // A brownout ends by itself, so a request that it refuses now is lost if the candidate refuses it for another reason.
+    // A brownout ends by itself. So a request that it refuses now is refused already only if the candidate answers `brownout`, too.
     return answer === 'brownout' ? answerOf(request, group) === 'brownout' : plannedAnswers[answer].isRefusal;
   };
   const isLost = (request: PlannedRequest, group?: RouteGroup): boolean =>
     plannedAnswers[answerOf(request, group)].isRefusal && !isRefusedAlready(request, group);
-  // Read before the sums over all routes, so that the sums include every request of a group.
+  // Read before the sums over all routes. A request that is counted in between is then in the sums, but in no group.
   const groups = await routeGroups(queries, query, since);
   const needsRoutes = (use: VersionClientUse): boolean => use.served > 0 && isLost(use);
   const uses = await queries.byVersionAndClient(since, needsRoutes);
@@ -84,14 +84,8 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
       const configured = candidate.versions.get(version);
       const stage = configured ? stageOf(configured, at) : 'removed';
       const clients = new Set(ownRows.filter(isSingleClient).map(({ client }) => client)).size;
-      return {
-        version,
-        stage,
-        answer: answerOf({ version }),
-        already: isRefusedAlready({ version }),
-        clients,
-        ...sumOf(ownRows),
-      };
+      const answers = { answer: answerOf({ version }), already: isRefusedAlready({ version }) };
+      return { version, stage, ...answers, clients, ...sumOf(ownRows) };
     });
   const facts = {
     kind: 'plan' as const,
@@ -123,8 +117,8 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
 }
 
 /**
- * `newClients`: version → the clients that its freeze in a configuration refuses. A freeze that has not begun refuses no client of the
- * ledger.
+ * `newClients`: version → the clients that its freeze in a configuration refuses. Leaves out freezes that have not begun: every client
+ * of the ledger has called before them.
  */
 async function plannedFreezes(
   queries: UsageQueries,
@@ -134,7 +128,7 @@ async function plannedFreezes(
   const newClients = new Map<string, ReadonlySet<string>>();
   const remarks: Remark[] = [];
   const isSameNaming = JSON.stringify(usage.identify) === JSON.stringify((running?.usage ?? usage).identify);
-  // No naming has the id ''. With it, every freeze that has begun is inactive.
+  // Another `usage.identify` gives the clients other names. '' is never the id in the ledger, so it makes such freezes inactive.
   const namingRulesId = isSameNaming ? (await queries.naming()).id : '';
   for (const { name: version, freeze } of sortedVersions) {
     if (freeze === undefined || freeze.from > now) continue;
@@ -160,8 +154,10 @@ async function unseenWaivers(
     const currentWaivers = waivers.filter(({ until }) => at < until);
     if (currentWaivers.length === 0) return [];
     const waivedClients = new Set(currentWaivers.flatMap(({ clients }) => clients));
-    const uses = await queries.byClient(name, 0, ({ client }) => waivedClients.has(client));
+    const isWaived = ({ client }: { readonly client: string }): boolean => waivedClients.has(client);
+    const uses = await queries.byClient(name, 0, isWaived);
     const seenClients = new Set(uses.map(({ client }) => client));
+    // `client`: as written in the waiver. `clients`: the names in the ledger that it stands for.
     return currentWaivers
       .filter(({ clients }) => !clients.some((client) => seenClients.has(client)))
       .map(({ client }): Remark => {
@@ -196,6 +192,7 @@ function sumOf(rows: readonly Row[]): PlannedCounts {
     sum.requests += requests;
     sum.served += served;
     answers[answer] += served + refused;
+    // Answered by the gateway for a reason that does not depend on the version.
     sum.other += requests - served - refused;
     sum.lost += lost;
   }

@@ -73,8 +73,8 @@ export class BrownoutControl {
   #storeAskedAt = 0;
   /** Since when the ledger, or the store of the fleet, does not answer, epoch ms. */
   #unreadableSince: number | undefined;
-  /** The keys whose conditions are being read. */
-  readonly #keysBeingRead = new Set<string>();
+  /** The keys of the brownouts for which `#inBackground` runs. */
+  readonly #keysInBackground = new Set<string>();
   // Decisions are stored and read by one call at a time, so that an older answer never replaces a newer one.
   #lastStoreAndRead: Promise<unknown> = Promise.resolve();
   #checking: Promise<void> | undefined;
@@ -121,7 +121,6 @@ export class BrownoutControl {
   /** Never rejects. One check runs at a time. */
   check(): Promise<void> {
     this.#checking ??= this.#check()
-      // A report fails only while the gateway is stopping.
       .catch(() => {})
       .finally(() => {
         this.#checking = undefined;
@@ -179,12 +178,13 @@ export class BrownoutControl {
 
   /** Runs beside the checks, so that a slow worker or ledger does not delay the end of a brownout. */
   #inBackground(key: string, work: () => Promise<void>): void {
-    if (this.#keysBeingRead.has(key)) return;
-    this.#keysBeingRead.add(key);
+    if (this.#keysInBackground.has(key)) return;
+    this.#keysInBackground.add(key);
     void work()
       .then(() => void this.#publish())
+      // A report of the workers fails only while the gateway is stopping.
       .catch(() => {})
-      .finally(() => this.#keysBeingRead.delete(key));
+      .finally(() => this.#keysInBackground.delete(key));
   }
 
   async #decideStart(brownout: NearBrownout): Promise<void> {
@@ -271,7 +271,7 @@ export class BrownoutControl {
     return true;
   }
 
-  /** Tells the processes which brownouts may refuse clients. Never rejects. Not awaited, because a process may be slow. */
+  /** Tells the processes which brownouts may refuse clients. Never rejects. Checks do not await it, because a process may be slow. */
   async #publish(): Promise<void> {
     const now = this.#options.clock.now();
     const keys = this.#nearBrownouts(now)

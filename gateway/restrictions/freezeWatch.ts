@@ -34,11 +34,11 @@ export interface FreezeWatchOptions {
   readonly now: () => number;
   /** Takes a line for the operator. */
   readonly notice: (line: string) => void;
-  /** Sends all counts to the ledger. @returns why calls of the last `periodMs` may still be missing in it; undefined: none is */
+  /** Sends all counts to the ledger. @returns why calls of the last `periodMs` may still be missing in it; undefined: no call is missing */
   readonly awaitCounts: (versions: readonly string[], periodMs: number) => Promise<string | undefined>;
   /** Reads the ledger in its thread. Undefined: there is no ledger. */
   readonly findClients: ((snapshot: Snapshot, query: FreezeQuery) => Promise<FreezeClients>) | undefined;
-  /** Computed from the present `usage.identify` and salt, which determine the names of clients. */
+  /** Computed from the present `usage.identify` and salt, which determine the names of clients in the ledger. */
   readonly namingRulesId: (snapshot: Snapshot) => string;
   /** Sends the known clients to all processes that serve clients. */
   readonly restrict: (known: KnownClients) => Promise<void>;
@@ -149,9 +149,11 @@ export class FreezeWatch {
     const { awaitCounts, findClients } = this.#options;
     if (freeze.state === 'scheduled') freeze.state = 'reading';
     const periodMs = this.#options.now() - freeze.settings.from + this.#snapshot.retire.quiet;
-    const missingCalls = findClients && (await awaitCounts([freeze.version], periodMs).catch(reasonOf));
+    const reasonOfMissingCalls = findClients && (await awaitCounts([freeze.version], periodMs).catch(reasonOf));
     const found =
-      missingCalls === undefined ? await this.#findClients(freeze) : { kind: 'unknown' as const, reason: missingCalls };
+      reasonOfMissingCalls === undefined
+        ? await this.#findClients(freeze)
+        : { kind: 'unknown' as const, reason: reasonOfMissingCalls };
     if (!this.#isWatched(freeze)) return;
     const now = this.#options.now();
     const wasActive = freeze.state === 'active';
@@ -168,6 +170,7 @@ export class FreezeWatch {
     }
     // A freeze that only reports needs no names.
     const clients = freeze.settings.mode === 'refuse' ? found : { ...found, clientLines: '' };
+    // The second read can only add known clients, so an equal count means the same clients.
     const isSameCount = freeze.clients?.count === found.count;
     Object.assign(freeze, {
       state: 'active',
@@ -225,7 +228,7 @@ export class FreezeWatch {
     });
   }
 
-  /** Sends the known clients of all freezes that refuse. Clients that were named in another way are left out. */
+  /** Sends the known clients of all freezes that refuse. Leaves out names from another `usage.identify` or salt. */
   async #sendKnownClients(): Promise<void> {
     const refusing = [...this.#watched.values()].filter(({ settings }) => settings.mode === 'refuse');
     const namingRulesId = refusing.findLast(({ clients }) => clients)?.clients?.namingRulesId ?? '';

@@ -90,7 +90,7 @@ export interface FleetFacts {
   /** Why calls of the quiet period may be missing in the ledger. */
   readonly gaps: readonly Remark[];
   /** Why the most recent calls may be missing in the ledger. They arrive within some seconds. */
-  readonly unsent: readonly Remark[];
+  readonly remarksOnUnsent: readonly Remark[];
   readonly notes: readonly Remark[];
 }
 

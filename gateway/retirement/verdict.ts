@@ -35,7 +35,7 @@ export function retirementVerdict(facts: RetirementFacts): Verdict {
 
 /** Whether the answer becomes a yes once the counts of the last seconds are in the ledger, unless a client has called. */
 export function mayLackCounts({ answer, reasons, facts }: Verdict): boolean {
-  return answer === 'not yet' && reasons.some((one) => facts.fleet?.unsent.includes(one));
+  return answer === 'not yet' && reasons.some((one) => facts.fleet?.remarksOnUnsent.includes(one));
 }
 
 function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
@@ -51,7 +51,7 @@ function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
   const obstacles = [...dateAndLedger, ...use, ...unclear];
   if (obstacles.length === 0) {
     // Calls that the ledger does not have yet can only change a yes.
-    const unsent = facts.fleet?.unsent ?? workerReasons(facts);
+    const unsent = facts.fleet?.remarksOnUnsent ?? workerReasons(facts);
     if (unsent.length > 0) return { answer: 'not yet', reasons: [...removal, ...unsent] };
     return { answer: 'yes', reasons: isRemoved ? removal : [reasonForYes(facts)] };
   }

@@ -43,7 +43,7 @@ export function clientList<Client extends ListedClient>(
   return words.join(', ') + (more > 0 ? ` and ${withCommas(more)} more` : '');
 }
 
-/** `50,001 clients`; `At least 50,001 clients` if some are counted together, or some requests without their route. */
+/** `50,001 clients`; `At least 50,001 clients` if some clients are counted together, or if requests are counted without their route. */
 export function clientCount({
   clients,
   others,

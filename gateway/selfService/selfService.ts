@@ -63,7 +63,7 @@ export class SelfService {
   async answer(request: OwnUsageRequest): Promise<string | Problem> {
     const { method, rawHeaders, address, identification, now } = request;
     if (method !== 'GET' && method !== 'HEAD') return { code: 'METHOD_NOT_ALLOWED', fields: ['Allow', 'GET, HEAD'] };
-    const client = identification.secretClientOf(rawHeaders);
+    const client = identification.clientBySecret(rawHeaders);
     if (client === undefined) return notAccepted;
     if (!this.#admit(networkOf(address), now)) return tooManyQuestions(windowMs - (now % windowMs));
     if (this.#pending >= maxPending) return unanswered;

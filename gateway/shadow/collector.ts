@@ -4,15 +4,14 @@ import { ContractResponses } from './responses.ts';
 import type { ResponsePair } from './sample.ts';
 import { declaredAt, type Observation } from './shapes.ts';
 
-// Properties that are counted between two calls of `take`. Further ones are ignored until the next call.
+// Rows that are counted between two calls of `take`. Further observations are ignored until the next call.
 const maxRows = 20_000;
 // Entries of `#withListedFields` and of `#newTemplates`.
 const maxRemembered = 20_000;
 // Routes that the contract does not list and that a version has answered with another status than 404. Further ones are not counted
 // by name.
 const maxUnlistedFound = 1_000;
-// Routes that the contract does not list and that both versions have only answered with 404. They may be as many as those of
-// `#unlistedFound`, or this many if that is more. Further ones are not counted by name.
+// The limit of `#unlistedMissing` is the number of routes in `#unlistedFound`, but at least this. Further routes are not counted by name.
 const leastUnlistedMissingLimit = 50;
 
 /** Two versions whose responses are compared. */
@@ -28,7 +27,7 @@ export interface ComparedVersions {
   readonly toContract: string | undefined;
 }
 
-/** Counts, over the pairs of responses of two versions, how often each property is equal and how often it differs. It keeps no values. */
+/** Counts the observations about the responses of two versions: how often each is equal and how often it differs. It keeps no values. */
 export class EvidenceCollector {
   readonly #versions: ComparedVersions;
   readonly #oldContract: ContractResponses;
@@ -110,7 +109,7 @@ export class EvidenceCollector {
     if (oldShare > newShare) row.oldMore += 1;
     if (newShare > oldShare) row.newMore += 1;
     row.oldShare += oldShare;
-    // A share is that of the values at this path in one response. For `drift`, each response that has the property counts as 1.
+    // A share is the part of the values in one response that have the property. For `drift`, each such response counts as 1.
     row.newShare += kind === 'drift' && newShare > 0 ? 1 : newShare;
     row.first = Math.min(row.first, at);
     row.last = Math.max(row.last, at);

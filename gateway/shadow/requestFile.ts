@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import { findJsonError } from '../compat/document/jsonSyntax.ts';
 import { textPositionAt } from '../compat/document/positions.ts';
 import { CompareError } from '../compat/failure.ts';
-import { translatePath, withoutVersion } from '../shared/pathTable.ts';
+import { translateTemplate, withoutVersion } from '../shared/pathTable.ts';
 import { plural, printableExcerpt } from '../shared/text.ts';
 import { overridesMethod } from './copyPlan.ts';
 import {
@@ -148,7 +148,7 @@ function recordedRequest(
     if (typeof one === 'string' && !isUsablePath(one))
       faults.push(`${at}.${key}: the path must begin with / and must not have spaces, # or the segments . and ..`);
   if (typeof to === 'string' && to.includes('?')) faults.push(`${at}.to: write the query in route or query`);
-  else if (typeof to === 'string' && translatePath(path, path, to) === undefined)
+  else if (typeof to === 'string' && translateTemplate(path, to) === undefined)
     faults.push(`${at}.to: it has more parameters than route`);
   const pathNames = new Set([...path.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name));
   const pathParameters = parametersOf(written.path);

@@ -62,6 +62,11 @@ export function translatePath(path: string, from: string, to: string): string | 
   return pathTranslation(from, to)?.(path);
 }
 
+/** The template `to` with the parameter names of the template `from`. Undefined: as for `translatePath`. */
+export function translateTemplate(from: string, to: string): string | undefined {
+  return translatePath(from, from, to);
+}
+
 /** `translatePath` for many paths. Undefined: `translatePath` is undefined for each path. */
 export function pathTranslation(from: string, to: string): ((path: string) => string) | undefined {
   const fromNames = segmentsOf(from).flatMap((segment) => segmentPattern(segment)?.names ?? []);

@@ -6,7 +6,7 @@ import type { Target } from './target.ts';
 /** The settings of a pool, and the state that is kept when a reload creates a new pool. */
 export interface PoolSettings {
   /** The counter that the targets of the pool update. */
-  readonly changes?: HealthChanges;
+  readonly healthChanges?: HealthChanges;
   readonly budget?: RetryBudget;
   readonly onNoneHealthy?: HealthSettings['onNoneHealthy'];
 }
@@ -23,7 +23,7 @@ export class Pool {
   readonly budget: RetryBudget;
   readonly #members: readonly PoolMember[];
   readonly #policy: Policy;
-  readonly #changes: HealthChanges;
+  readonly #healthChanges: HealthChanges;
   readonly #usesAllIfNoneHealthy: boolean;
   #usable: readonly PoolMember[] = [];
   #seenChanges = -1;
@@ -33,18 +33,18 @@ export class Pool {
     this.budget = settings.budget ?? new RetryBudget();
     this.#members = members;
     this.#policy = policies[balance]();
-    this.#changes = settings.changes ?? { count: 0 };
+    this.#healthChanges = settings.healthChanges ?? { count: 0 };
     this.#usesAllIfNoneHealthy = settings.onNoneHealthy !== 'refuse';
   }
 
   /** No target is healthy and `on_none_healthy` is `refuse`: waiting would not help. */
-  get refuses(): boolean {
+  get hasNoUsableTarget(): boolean {
     return this.#usableNow().length === 0;
   }
 
   /**
-   * A healthy target with fewer than `limit` requests; if none is healthy, any target, unless the pool `refuses`. Undefined
-   * if all are at the limit, or if the pool `refuses`. `failed`: a target that is picked only if there is no other one.
+   * A healthy target with fewer than `limit` requests. If none is healthy, any target, unless `hasNoUsableTarget` is true. Undefined
+   * if all usable targets are at the limit. `failed`: a target that is picked only if there is no other one.
    */
   pick(limit: number, failed?: Target): Target | undefined {
     const usable = this.#usableNow();
@@ -62,7 +62,7 @@ export class Pool {
     now: number,
     budget: RetryBudget = this.budget,
   ): Target | undefined {
-    if (this.refuses) return undefined;
+    if (this.hasNoUsableTarget) return undefined;
     // The request is still in flight at `failed`, so it may be sent there again even if `failed` is at its limit.
     const next = this.pick(limit, failed) ?? failed;
     if (where === 'elsewhere' && next === failed) return undefined;
@@ -70,8 +70,8 @@ export class Pool {
   }
 
   #usableNow(): readonly PoolMember[] {
-    if (this.#seenChanges === this.#changes.count) return this.#usable;
-    this.#seenChanges = this.#changes.count;
+    if (this.#seenChanges === this.#healthChanges.count) return this.#usable;
+    this.#seenChanges = this.#healthChanges.count;
     this.#usable = usableOf(this.#members);
     if (this.#usable.length === 0 && this.#usesAllIfNoneHealthy) this.#usable = this.#members;
     return this.#usable;

@@ -13,7 +13,7 @@ export class Registry {
   #budgets = new Map<string, RetryBudget>();
 
   constructor({ resolve = systemResolve }: { readonly resolve?: Resolve } = {}) {
-    this.#context = { changes: { count: 0 }, resolve };
+    this.#context = { healthChanges: { count: 0 }, resolve };
   }
 
   /** The pools by the name of the version. Targets that no version uses any more are closed once idle. */
@@ -33,9 +33,9 @@ export class Registry {
       const budget = this.#budgets.get(version.name) ?? new RetryBudget();
       budget.configure(version.retries);
       budgets.set(version.name, budget);
-      const { changes } = this.#context;
+      const { healthChanges } = this.#context;
       const { onNoneHealthy } = version.health;
-      pools.set(version.name, new Pool(members, version.balance, { changes, budget, onNoneHealthy }));
+      pools.set(version.name, new Pool(members, version.balance, { healthChanges, budget, onNoneHealthy }));
     }
     for (const [key, target] of this.#targets) if (!keptTargets.has(key)) target.close();
     this.#targets = keptTargets;
@@ -51,7 +51,7 @@ export class Registry {
   #targetFor(url: string, { tls, timeouts }: Version, keptTargets: Map<string, Target>): Target {
     const ca = url.startsWith('https:') && tls.ca !== undefined ? readRegularFile(tls.ca) : undefined;
     const key = targetKey(url, tls, ca);
-    // Another version of the snapshot has this target, too.
+    // Set if another version of the snapshot has this target, too.
     const sharedTarget = keptTargets.get(key);
     const target =
       sharedTarget ?? this.#targets.get(key) ?? new Target(url, tls, ca, timeouts.keepAlive, this.#context);

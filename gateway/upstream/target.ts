@@ -9,7 +9,7 @@ import { Prober } from './prober.ts';
 
 /** The state that all targets of a registry share. */
 export interface TargetContext {
-  readonly changes: HealthChanges;
+  readonly healthChanges: HealthChanges;
   readonly resolve: Resolve;
 }
 
@@ -38,7 +38,7 @@ export class Target {
     tls: UpstreamTls,
     ca: Buffer | undefined,
     keepAlive: number,
-    { changes, resolve }: TargetContext = { changes: { count: 0 }, resolve: systemResolve },
+    { healthChanges, resolve }: TargetContext = { healthChanges: { count: 0 }, resolve: systemResolve },
   ) {
     const { protocol, hostname, port, host } = new URL(url);
     const secure = protocol === 'https:';
@@ -53,7 +53,7 @@ export class Target {
     };
     this.#named = isHostName(bareHost) ? new NamedConnections(this.endpoint, keepAlive, resolve) : undefined;
     this.connections = this.#named ?? new ConnectionPool(this.endpoint, keepAlive);
-    this.health = new TargetHealth(changes);
+    this.health = new TargetHealth(healthChanges);
   }
 
   /** Where probes connect. For a host name, the addresses that requests use. */

@@ -47,15 +47,15 @@ describe('the memory of adapted bodies', () => {
 
   it('admits one body, and as many more as their latest size allows', () => {
     const state = new AdapterState(1000);
-    expect(state.hasRoomFor('a', 5000)).toBe(true);
+    expect(state.hasMemoryFor('a', 5000)).toBe(true);
     state.addBytes(5000, 0);
-    expect(state.hasRoomFor('a', 5000)).toBe(false);
+    expect(state.hasMemoryFor('a', 5000)).toBe(false);
     state.addBytes(-5000, 0);
     for (let round = 0; round < 20; round += 1) state.updateExpectedSize('a', 100, 5000);
     expect(state.expectedSizeOf('a', 5000)).toBeLessThan(110);
-    for (let count = 0; state.hasRoomFor('a', 5000) && count < 99; count += 1)
+    for (let count = 0; state.hasMemoryFor('a', 5000) && count < 99; count += 1)
       state.addBytes(state.expectedSizeOf('a', 5000), 0);
-    expect(state.hasRoomFor('b', 100)).toBe(false);
+    expect(state.hasMemoryFor('b', 100)).toBe(false);
     // Twice the limit, because the sizes are estimates.
     expect(state.addBytes(0, 900)).toBe(true);
     expect(state.addBytes(0, 1200)).toBe(false);

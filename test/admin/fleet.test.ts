@@ -27,7 +27,7 @@ function fleetOf(
     status: () => fleetJson(view),
     refusal: undefined,
     reasonsNotToStop: (version) => reasonsNotToStop(view, version),
-    facts: (version, quiet) => ({ ...fleetFacts(view, version, undefined, 10_000, quiet), unsent: [] }),
+    facts: (version, quiet) => ({ ...fleetFacts(view, version, undefined, 10_000, quiet), remarksOnUnsent: [] }),
     createCountsQuestion: () => ({ id: now, at: now }),
     awaitCounts: async () => new Map(),
     forget: async (name, reason) => {

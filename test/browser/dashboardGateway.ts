@@ -132,7 +132,7 @@ export function fleetOf(
     status: () => ({ ...fleetJson({ problem: undefined, now, instances }), ...changes }),
     refusal,
     reasonsNotToStop: () => [],
-    facts: () => ({ heard: instances.length, inFlight: 0, waiting: 0, gaps: [], unsent: [], notes: [] }),
+    facts: () => ({ heard: instances.length, inFlight: 0, waiting: 0, gaps: [], remarksOnUnsent: [], notes: [] }),
     createCountsQuestion: () => ({ id: now, at: now }),
     awaitCounts: async () => new Map(),
     forget: async () => ({ forgotten: 0 }),

@@ -7,7 +7,7 @@ import { randomHeads } from '../http1/responseHeads.ts';
 
 const sunset = 'Fri, 30 Jun 2028 23:59:59 GMT';
 const deprecatedAt = Date.parse('2026-06-30T00:00:00Z');
-const rewriting = { prefix: '/v1', basePath: '', isVersion: (segment: string) => segment === 'v1' };
+const urlRewriting = { prefix: '/v1', basePath: '', isVersion: (segment: string) => segment === 'v1' };
 const links = [
   [],
   ['</v2/x>; rel="successor-version"'],
@@ -28,7 +28,7 @@ const variations = [undefined, { vary: ['x-api-key'], isPrivate: false }, { vary
 
 function randomPlan(random: Random): ResponsePlan {
   return {
-    rewriting: random.below(2) === 0 ? rewriting : undefined,
+    urlRewriting: random.below(2) === 0 ? urlRewriting : undefined,
     authorities: { target: 'backend:3001', client: random.of(['a.test', 'b.test']), public: '' },
     lifecycle: randomLifecycle(random),
     cacheVariation: variations[random.below(variations.length)],

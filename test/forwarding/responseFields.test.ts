@@ -9,7 +9,7 @@ import {
 import { parseResponseHead } from '../../gateway/http1/responseHead.ts';
 
 const plan: ResponsePlan = {
-  rewriting: undefined,
+  urlRewriting: undefined,
   authorities: { target: 'backend:3001', client: 'api.test', public: '' },
   lifecycle: undefined,
   cacheVariation: undefined,
@@ -18,7 +18,7 @@ const plan: ResponsePlan = {
   hsts: false,
 };
 const stripped: Partial<ResponsePlan> = {
-  rewriting: { prefix: '/v1', basePath: '', isVersion: (segment) => segment === 'v1' || segment === 'v2' },
+  urlRewriting: { prefix: '/v1', basePath: '', isVersion: (segment) => segment === 'v1' || segment === 'v2' },
 };
 const successor = '</v2/x>; rel="successor-version"';
 const deprecated: LifecycleFields = {

@@ -269,7 +269,7 @@ describe('the notes', () => {
 });
 
 describe('in a fleet', () => {
-  const fleet = { heard: 3, inFlight: 0, waiting: 0, gaps: [], unsent: [], notes: [] };
+  const fleet = { heard: 3, inFlight: 0, waiting: 0, gaps: [], remarksOnUnsent: [], notes: [] };
   const gap = {
     code: 'gateway_silent',
     text: 'Gateway gw-3 has not been heard for 40 s; its calls are missing from this ledger.',
@@ -282,9 +282,9 @@ describe('in a fleet', () => {
   });
 
   it('the answer is not yet while counts are on their way, unless they cannot change it', () => {
-    const unsent = [{ code: 'calls_unsent', text: 'Gateway gw-2 may have had calls.' }];
+    const remarksOnUnsent = [{ code: 'calls_unsent', text: 'Gateway gw-2 may have had calls.' }];
     const asked = (facts: Partial<RetirementFacts>) => {
-      const verdict = retirementVerdict({ ...quiet, ...facts, fleet: { ...fleet, unsent } });
+      const verdict = retirementVerdict({ ...quiet, ...facts, fleet: { ...fleet, remarksOnUnsent } });
       return [verdict.answer, verdict.reasons.map(({ code }) => code), mayLackCounts(verdict)];
     };
     expect(asked({})).toEqual(['not yet', ['calls_unsent'], true]);

@@ -164,14 +164,14 @@ describe('probes', () => {
 });
 
 function poolOf(count: number, onNoneHealthy: 'try' | 'refuse' = 'try') {
-  const shared = { changes: { count: 0 }, resolve: systemResolve };
+  const shared = { healthChanges: { count: 0 }, resolve: systemResolve };
   const all = Array.from({ length: count }, (_, index) => {
     const target = new Target(`http://127.0.0.1:${3001 + index}`, tls, undefined, 0, shared);
     target.health.configure(settings, count < 2);
     return target;
   });
   const members = all.map((target) => ({ target, weight: 1 }));
-  const pool = new Pool(members, 'round_robin', { changes: shared.changes, onNoneHealthy });
+  const pool = new Pool(members, 'round_robin', { healthChanges: shared.healthChanges, onNoneHealthy });
   const picks = () => [...new Set(Array.from({ length: 4 * count }, () => pool.pick(9)))].map(indexOf).sort();
   const indexOf = (target: Target | undefined) => (target ? all.indexOf(target) : -1);
   return { pool, all, picks };
@@ -203,7 +203,7 @@ describe('a pool', () => {
     const { pool, all, picks } = poolOf(3, onNoneHealthy);
     for (const { health } of all) for (let count = 0; count < 3; count += 1) health.probed(false);
     expect(picks()).toEqual(expected);
-    expect(pool.refuses).toBe(refuses);
+    expect(pool.hasNoUsableTarget).toBe(refuses);
   });
 
   it('retries only at another target if the retry must go elsewhere', () => {

@@ -60,7 +60,7 @@ export async function compareFiles(
   const judged = compareAndJudge(pair, settings);
   // An exemption that matches nothing here may belong to another contract, so only expired exemptions are reported.
   const staleExemptions = settings.exemptions.expired;
-  const report = { pairs: [judged], staleExemptions, rulesOff: rulesOff(settings.levels), notes: [] };
+  const report = { pairs: [judged], staleExemptions, rulesOff: rulesOff(settings.levels), notCompared: [] };
   return { report, folder: io.cwd };
 }
 

@@ -70,7 +70,10 @@ export async function compareRoutes(
   }
   pairs.sort((a, b) => Number(a.between === 'majors') - Number(b.between === 'majors'));
   const { exemptions, levels } = settings;
-  return { report: { pairs, staleExemptions: exemptions.stale, rulesOff: rulesOff(levels), notes }, folder: base };
+  return {
+    report: { pairs, staleExemptions: exemptions.stale, rulesOff: rulesOff(levels), notCompared: notes },
+    folder: base,
+  };
 }
 
 /**

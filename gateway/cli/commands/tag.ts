@@ -66,7 +66,7 @@ const reasonsByKind: Readonly<Record<Identifier['by'], string>> = {
   address: 'it is not an IP address',
 };
 
-/** For an entry other than `address`, which does not use the address of the client. */
+/** Only the entry `address` uses the address of the client. */
 const noAddress = '';
 
 function clientWith(value: string, entry: Identifier, salt: string): string {

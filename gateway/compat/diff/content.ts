@@ -55,6 +55,7 @@ function compareMedia(
 ): Comparison | undefined {
   const wireFormat = wireFormatOf(type);
   // Encodings depend on the media type itself. Everything else depends only on its `WireFormat`.
+  // The same pair of places is compared again for another direction or wire format.
   const aspect = `media ${direction} ${hasEncodings(type) ? type : wireFormat}`;
   return contracts.compareUnlessIdentical(aspect, old, now, (before, after, into) => {
     const compareAt = (keyword: string): Comparison | undefined =>
@@ -99,10 +100,10 @@ function wireFormatOf(type: string): WireFormat {
 interface FieldEncoding {
   /** Undefined: not stated, and the default depends on the value. */
   readonly contentTypes: readonly string[] | undefined;
-  readonly statesType: boolean;
+  readonly isTypeStated: boolean;
   /** How a value is written: `content`, `plain`, or style and explode as one text. Equal texts mean the same notation. */
   readonly notation: string;
-  readonly statesStyle: boolean;
+  readonly isStyleStated: boolean;
   readonly allowsReserved: boolean;
   /** The headers and nested encodings as one text, to compare. */
   readonly headersAndNested: string;
@@ -142,14 +143,7 @@ function compareEncodings(
     if (!hasEncodings(type)) compareAsDescription(keyword, before, after, into);
     else if (keyword === 'encoding') compareFieldEncodings(type, old, now, direction, contracts, into);
     else
-      addChange(into, {
-        kind: 'serialization',
-        effect: 'changed',
-        direction,
-        name: keyword,
-        old: before,
-        new: after,
-      });
+      addChange(into, { kind: 'serialization', effect: 'changed', direction, name: keyword, old: before, new: after });
   }
 }
 
@@ -196,17 +190,17 @@ function compareEncoding(
   direction: Direction,
   into: Comparison,
 ): void {
-  const statesType = old.statesType || now.statesType;
-  const types = statesType ? relationOf(old.contentTypes, now.contentTypes, direction) : 'same';
-  const isRestyled = (old.statesStyle || now.statesStyle) && old.notation !== now.notation;
+  const isTypeStated = old.isTypeStated || now.isTypeStated;
+  const typesChange = isTypeStated ? relationOf(old.contentTypes, now.contentTypes, direction) : 'same';
+  const isRestyled = (old.isStyleStated || now.isStyleStated) && old.notation !== now.notation;
   const places = { direction, old: oldEntry, new: newEntry } as const;
-  if (types === 'changed' || isRestyled || old.headersAndNested !== now.headersAndNested) {
+  if (typesChange === 'changed' || isRestyled || old.headersAndNested !== now.headersAndNested) {
     addChange(into, { kind: 'serialization', effect: 'changed', name: 'encoding', ...places });
     return;
   }
   const addLimit = (effect: 'wider' | 'narrower', name: string): void =>
     addChange(into, { kind: 'limit', effect, direction, name, old: below(oldEntry, name), new: below(newEntry, name) });
-  if (types !== 'same') addLimit(types, 'contentType');
+  if (typesChange !== 'same') addLimit(typesChange, 'contentType');
   if (old.allowsReserved !== now.allowsReserved) addLimit(now.allowsReserved ? 'wider' : 'narrower', 'allowReserved');
   if (into.changes.length === 0)
     addChange(into, { kind: 'structure', effect: 'equivalent', name: 'encoding', ...places });
@@ -239,17 +233,19 @@ function encodingOf(entry: Located, schema: Schema | undefined, type: string, do
   const keywords = isMap(entry.value) ? entry.value : {};
   const { contentType, allowReserved } = keywords;
   const defaultType = schema && defaultContentType(schema, documents.isOpenApi30);
-  const statesType = typeof contentType === 'string';
-  const statesStyle = allowsStyle(type, documents) && styleKeywords.some((keyword) => keywords[keyword] !== undefined);
+  const isTypeStated = typeof contentType === 'string';
+  const isStyleStated =
+    allowsStyle(type, documents) && styleKeywords.some((keyword) => keywords[keyword] !== undefined);
   const defaultTypes = defaultType === undefined ? undefined : [defaultType];
-  const isWrittenAsContent = statesType && !statesStyle && defaultType !== 'text/plain';
+  // With a stated type and no style, lists and objects are written as content of that type. Single values are written alike.
+  const isWrittenAsContent = isTypeStated && !isStyleStated && defaultType !== 'text/plain';
   const headers = type.startsWith(urlencoded) ? {} : headersOf(below(entry, 'headers'), documents);
   return {
-    contentTypes: statesType ? contentType.split(',').map(normalizedType) : defaultTypes,
-    statesType,
-    notation: isWrittenAsContent ? 'content' : notationOf(keywords, statesStyle, schema),
-    statesStyle,
-    allowsReserved: statesStyle && allowReserved === true,
+    contentTypes: isTypeStated ? contentType.split(',').map(normalizedType) : defaultTypes,
+    isTypeStated,
+    notation: isWrittenAsContent ? 'content' : notationOf(keywords, isStyleStated, schema),
+    isStyleStated,
+    allowsReserved: isStyleStated && allowReserved === true,
     headersAndNested: canonicalJson([
       headers,
       nestedKeywords.map((keyword) => canonicalJsonWithoutDocs(keywords[keyword])),
@@ -265,12 +261,12 @@ function allowsStyle(type: string, { isOpenApi30 }: Documents): boolean {
 /** The style has no effect on single values. */
 function notationOf(
   keywords: Readonly<Record<string, unknown>>,
-  statesStyle: boolean,
+  isStyleStated: boolean,
   schema: Schema | undefined,
 ): string {
   const types = schema && unionOfTypes(schema);
   if (types && !types.has('array') && !types.has('object')) return 'plain';
-  const { style = 'form', explode = style === 'form' } = statesStyle ? keywords : {};
+  const { style = 'form', explode = style === 'form' } = isStyleStated ? keywords : {};
   return `${String(style)} ${explode === true}`;
 }
 
@@ -287,6 +283,7 @@ function headersOf(located: Located, documents: Documents): Readonly<Record<stri
 function defaultContentType(schema: Schema, isOpenApi30: boolean, { isItem } = { isItem: false }): string | undefined {
   const { items, limits } = schema.view;
   const [mediaType] = limits.jsonValues.get('contentMediaType')?.value ?? [];
+  // Limits have their values as JSON.
   if (mediaType !== undefined) return normalizedType(String(JSON.parse(mediaType)));
   if (isBinary(schema.view, { direction: 'request', wireFormat: 'multipart' })) return octets;
   if (limits.jsonValues.has('contentEncoding')) return isOpenApi30 ? 'text/plain' : octets;

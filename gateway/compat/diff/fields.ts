@@ -31,6 +31,7 @@ export function compareFields(pair: SchemaPair): void {
 
 function addRemovedField(pair: SchemaPair, name: string, field: SubschemaRef): void {
   const { additional, conditions, properties } = pair.new;
+  // `properties` may still have the field, for the other direction only.
   const isClosed = additional?.schema.view.rejectsAll === true && conditions.size === 0 && !properties.has(name);
   pair.addChange('field', isClosed && pair.isRequest ? 'refused' : 'removed', name, field.at, undefined);
   if (pair.isRequest && isConstrained(additional)) {
@@ -206,8 +207,8 @@ function effectOfPattern(pair: SchemaPair, name: string, ref: SubschemaRef): 'wi
 
 /**
  * Fields that matched the removed pattern must now satisfy `additionalProperties`. The change is narrower if that schema rejects
- * values that the pattern allowed. It is wider if the old or the new object accepts any other field. If only the old object
- * accepts any other field, `compareAdditional` adds a change for that.
+ * values that the pattern allowed, otherwise wider. If the old object accepts any other field, the change is also wider: if the new
+ * object does not, `compareAdditional` adds a change for that.
  */
 function effectOfRemovedPattern(pair: SchemaPair, ref: SubschemaRef): 'wider' | 'narrower' {
   const { additional } = pair.new;

@@ -151,7 +151,7 @@ export interface CompatReport {
   /** Rules that are switched off. Their changes are missing in the report, so the report cannot state "no changes". */
   readonly rulesOff: readonly string[];
   /** Contracts that were not compared, and why. */
-  readonly notes: readonly string[];
+  readonly notCompared: readonly string[];
 }
 
 const majorRule = 'major-without-breaking-change';

@@ -80,7 +80,7 @@ export function asJson(report: CompatReport): JsonReport {
     })),
     stale: report.staleExemptions.map(({ why, exemption }) => ({ why, exemption: exemptionAsJson(exemption) })),
     off: report.rulesOff.map(cut),
-    notes: report.notes.map(cut),
+    notes: report.notCompared.map(cut),
     summary: summaryOf(report),
   };
 }

@@ -7,7 +7,7 @@ import {
   callsInWords,
   dayOf,
   existsInContract,
-  headingOf,
+  firstRouteOf,
   moreRoutes,
   placeInWords,
   renameNote,
@@ -62,7 +62,7 @@ function sectionsOf(report: CompatReport): Section[] {
     findingsSection(plural(errors, 'error'), report, 'error'),
     listSection(plural(stale, 'stale exemption'), report.staleExemptions.map(staleInWords)),
     findingsSection(plural(warnings, 'warning'), report, 'warn'),
-    listSection('Not compared', report.notes),
+    listSection('Not compared', report.notCompared),
     exemptedSection(`${plural(exempted, 'finding')} exempted`, report),
     findingsSection(infosInWords(report), report, 'info', { isFolded: true }),
   ].filter(({ rows }) => rows.length > 0);
@@ -107,7 +107,7 @@ function findingsSection(
   const rows = report.pairs.flatMap((pair) => {
     const version = plainAsMarkdown(pair.title === '' ? pair.new : pair.title, 60);
     const ofLevel = findingsDecidingResult(pair).filter((finding) => finding.level === level);
-    return [...Map.groupBy(ofLevel, headingOf)].flatMap(([route, findings]) =>
+    return [...Map.groupBy(ofLevel, firstRouteOf)].flatMap(([route, findings]) =>
       findings.map((finding, index) => {
         const isFirst = index === 0;
         const cells = [
@@ -128,7 +128,7 @@ function exemptedSection(heading: string, { pairs }: CompatReport): Section {
   const rows = pairs.flatMap(({ exempted }) =>
     exempted.map(({ finding, exemption: { reason, until } }) =>
       rowOf([
-        codeAsMarkdown(headingOf(finding)),
+        codeAsMarkdown(firstRouteOf(finding)),
         changeCell(finding),
         codeAsMarkdown(finding.rule),
         plainAsMarkdown(reason),

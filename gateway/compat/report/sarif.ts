@@ -121,14 +121,14 @@ export function sarifLog(
   };
 }
 
-function invocationOf({ staleExemptions, rulesOff, notes }: CompatReport): SarifInvocation {
+function invocationOf({ staleExemptions, rulesOff, notCompared }: CompatReport): SarifInvocation {
   return {
     executionSuccessful: true,
     toolConfigurationNotifications: staleExemptions.map((one) => ({
       level: 'error',
       message: textOf(staleInWords(one)),
     })),
-    toolExecutionNotifications: notes.map((note) => ({ level: 'warning', message: textOf(note) })),
+    toolExecutionNotifications: notCompared.map((note) => ({ level: 'warning', message: textOf(note) })),
     ruleConfigurationOverrides: rulesOff.map((id) => ({ descriptor: { id }, configuration: { enabled: false } })),
   };
 }

@@ -18,7 +18,7 @@ export interface CompatSummary {
 }
 
 export function summaryOf(report: CompatReport): CompatSummary {
-  const { pairs, staleExemptions, notes } = report;
+  const { pairs, staleExemptions, notCompared } = report;
   const decisive = pairs.flatMap(findingsDecidingResult);
   const count = (level: PlacedFinding['level']): number => decisive.filter((one) => one.level === level).length;
   const findingCount = pairs.reduce((sum, { findings }) => sum + findings.length, 0);
@@ -29,18 +29,18 @@ export function summaryOf(report: CompatReport): CompatSummary {
     between_majors: findingCount - decisive.length,
     exempted: pairs.reduce((sum, { exempted }) => sum + exempted.length, 0),
     stale: staleExemptions.length,
-    not_compared: notes.length,
+    not_compared: notCompared.length,
     verdict: verdictOn(report, decisive),
   };
 }
 
 function verdictOn(report: CompatReport, decisive: readonly PlacedFinding[]): CompatSummary['verdict'] {
-  const { pairs, staleExemptions, rulesOff, notes } = report;
+  const { pairs, staleExemptions, rulesOff, notCompared } = report;
   if (decisive.some(({ level }) => level === 'error') || staleExemptions.length > 0) return 'refused';
   if (pairs.length === 0) return 'not compared';
   // A lower level, an exemption or a rule that is off does not make a breaking change compatible.
   const isExempt = pairs.some(({ exempted }) => exempted.length > 0);
-  if (isExempt || rulesOff.length > 0 || notes.length > 0 || !decisive.every(isCompatible)) return 'unsure';
+  if (isExempt || rulesOff.length > 0 || notCompared.length > 0 || !decisive.every(isCompatible)) return 'unsure';
   return pairs.every(({ findings }) => findings.length === 0) ? 'same' : 'compatible';
 }
 
@@ -79,6 +79,7 @@ export function infosInWords({ pairs }: CompatReport): string {
     : `${plural(infos.length, 'change')} of level info`;
 }
 
+/** Whether the versioning rules allow the change. */
 function isCompatible({ rule }: PlacedFinding): boolean {
   return basisOf(rule) === 'compatible';
 }

@@ -15,7 +15,7 @@ import {
   callsInWords,
   dayOf,
   existsInContract,
-  headingOf,
+  firstRouteOf,
   moreRoutes,
   placeInWords,
   renameNote,
@@ -52,7 +52,8 @@ export function asText(report: CompatReport, options: TextOptions): string {
   const { paint } = options;
   const blocks = report.pairs.flatMap((pair) => pairAsText(pair, report, options));
   for (const stale of report.staleExemptions) blocks.push([`${levelAsText('error', paint)}  ${staleInWords(stale)}`]);
-  if (report.notes.length > 0) blocks.push(report.notes.map((note) => `${paint('yellow', 'note')}  ${safeText(note)}`));
+  if (report.notCompared.length > 0)
+    blocks.push(report.notCompared.map((note) => `${paint('yellow', 'note')}  ${safeText(note)}`));
   blocks.push([paint(verdictStyles[summaryOf(report).verdict], `${summaryInWords(report)}.`)]);
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
@@ -81,7 +82,7 @@ function pairAsText(pair: PairReport, { pairs }: CompatReport, options: TextOpti
   const hasMajorsOnly = pair.between === 'majors' && pairs.length === 1;
   const listed = hasMajorsOnly ? pair.findings : decisive;
   const findings = showAll ? pair.findings : listed.filter(({ level }) => level !== 'info');
-  const blocks = [...Map.groupBy(findings, headingOf)].map(([route, ofRoute]) => [
+  const blocks = [...Map.groupBy(findings, firstRouteOf)].map(([route, ofRoute]) => [
     paint('bold', safeText(route, 200)),
     ...ofRoute.flatMap((finding) => findingAsText(finding, decisive.includes(finding), options)),
   ]);
@@ -135,7 +136,7 @@ function findingAsText(finding: PlacedFinding, isDecisive: boolean, { paint, sho
 
 function exemptedAsText({ finding, exemption }: ExemptedFinding, paint: Paint): string {
   const { reason, until } = exemption;
-  const words = `${safeText(headingOf(finding), 200)}: ${safeText(sentenceWithoutRoute(finding))}  ${finding.rule}`;
+  const words = `${safeText(firstRouteOf(finding), 200)}: ${safeText(sentenceWithoutRoute(finding))}  ${finding.rule}`;
   return paint('dim', `  ${words}\n    until ${dayOf(until)}: ${safeText(reason)}`);
 }
 

@@ -27,7 +27,7 @@ export function sentenceWithoutRoute({ sentence, routes }: Pick<Finding, 'senten
 }
 
 /** The first route of a finding. Reports group findings by it. */
-export function headingOf({ routes }: Pick<Finding, 'routes'>): string {
+export function firstRouteOf({ routes }: Pick<Finding, 'routes'>): string {
   return routes[0] ? routeInWords(routes[0]) : 'the document';
 }
 

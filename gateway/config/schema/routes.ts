@@ -157,7 +157,7 @@ const template = z.union(
   { error: 'a path template such as /cocktails/{id}, or null' },
 );
 
-// A key that is described as required is optional in this file: a rule reports that it is missing, with a remedy.
+// Required keys are optional in this schema: a rule reports a missing key, with a remedy.
 const routeEnd = section({
   deprecation: instant.optional().describe('The date from which the route is deprecated. Required.'),
   sunset: instant

@@ -83,7 +83,8 @@ export class Collector {
     const { version, method, resource, paths, status, served, at } = exchange;
     const hour = at - (at % hourMs);
     if (hour !== this.#hour) this.#onOtherHour(hour);
-    const trackedVersion = this.#trackedVersions.get(version) ?? this.#addVersion(version, exchange.unlisted !== true);
+    const trackedVersion =
+      this.#trackedVersions.get(version) ?? this.#addVersion(version, { isListed: exchange.unlisted !== true });
     const name = this.#clientOf(exchange);
     const client = trackedVersion.clients.byName.get(name) ?? this.#admit(name, version, trackedVersion);
     if (client === trackedVersion.clients.others) this.folded += 1;
@@ -109,7 +110,7 @@ export class Collector {
   open(exchange: CountedExchange): OpenRequest {
     const client = this.count(exchange);
     const { version, method, resource, paths, status } = exchange;
-    const { routes } = this.#trackedVersions.get(version) ?? this.#addVersion(version, true);
+    const { routes } = this.#trackedVersions.get(version) ?? this.#addVersion(version, { isListed: true });
     const route = routes.nameOf(method, resource, paths, status);
     return { exchange, route, served: exchange.served, client, identification: this.#identification };
   }
@@ -161,7 +162,7 @@ export class Collector {
       request.identification = this.#identification;
       request.client = this.#clientOf(request.exchange);
     }
-    const trackedVersion = this.#trackedVersions.get(version) ?? this.#addVersion(version, true);
+    const trackedVersion = this.#trackedVersions.get(version) ?? this.#addVersion(version, { isListed: true });
     const client =
       trackedVersion.clients.byName.get(request.client) ?? this.#admit(request.client, version, trackedVersion);
     // So that the client stays tracked.
@@ -170,13 +171,13 @@ export class Collector {
     return this.#findOrAddRow(version, client, { route: request.route, hour, brownout }, at);
   }
 
-  /** A backend has answered the request 2xx. */
+  /** A backend has answered the request 2xx. With a repeated field, it may have accepted another client than the one counted here. */
   #accept(row: UsageRow, { at, rawHeaders }: CountedExchange): void {
-    if (at > row.accepted && !this.#identification.repeatsField(rawHeaders)) row.accepted = at;
+    if (at > row.accepted && !this.#identification.repeatsIdentifierField(rawHeaders)) row.accepted = at;
   }
 
   #clientOf({ identified, rawHeaders, address }: CountedExchange): string {
-    if (identified?.by === this.#identification) return identified.client;
+    if (identified?.identification === this.#identification) return identified.client;
     return this.#identification.clientOf(rawHeaders, address);
   }
 
@@ -213,7 +214,7 @@ export class Collector {
     this.#clientsWithRows.delete(replaced);
   }
 
-  #addVersion(version: string, isListed: boolean): TrackedVersion {
+  #addVersion(version: string, { isListed }: Pick<TrackedVersion, 'isListed'>): TrackedVersion {
     const [maxClients, maxRoutes] = [this.#maxClients, this.#maxRoutes];
     const clients = new TrackedClients(isListed ? maxClients : Math.min(maxClients, unlistedLimits.clients));
     const routes = new RouteNames(isListed ? maxRoutes : Math.min(maxRoutes, unlistedLimits.routes));

@@ -10,7 +10,7 @@ export const unknownClient = 'unknown';
 /** The name of a client, and the identification that derived it. */
 export interface IdentifiedClient {
   readonly client: string;
-  readonly by: ClientIdentification;
+  readonly identification: ClientIdentification;
 }
 
 /** Reads one configured identifier from a request. */
@@ -30,7 +30,7 @@ export class ClientIdentification {
   /** The names of the header fields that it reads, in lower case. */
   readonly fields: readonly string[];
   /** For a request that is counted as `unknown`, even if it identifies a client. */
-  readonly unidentified: IdentifiedClient = { client: unknownClient, by: this };
+  readonly asUnknown: IdentifiedClient = { client: unknownClient, identification: this };
   readonly #readers: readonly IdentifierReader[];
 
   constructor(identify: readonly Identifier[], salt: string) {
@@ -63,8 +63,8 @@ export class ClientIdentification {
    * its signature is not verified.
    * Does not use the cache, so that a flood of forged keys cannot remove the names of other clients from it.
    */
-  secretClientOf(rawHeaders: readonly string[]): string | undefined {
-    if (this.repeatsField(rawHeaders)) return undefined;
+  clientBySecret(rawHeaders: readonly string[]): string | undefined {
+    if (this.repeatsIdentifierField(rawHeaders)) return undefined;
     for (const { header, read, isSecret } of this.#readers) {
       if (header === undefined) return undefined;
       const value = fieldOf(rawHeaders, header);
@@ -75,7 +75,7 @@ export class ClientIdentification {
   }
 
   /** Whether one of `fields` occurs more than once. Then the backend may have checked a value that is not the one read here. */
-  repeatsField(rawHeaders: readonly string[]): boolean {
+  repeatsIdentifierField(rawHeaders: readonly string[]): boolean {
     return this.fields.some((field) => {
       const isField = (name: string, at: number): boolean =>
         at % 2 === 0 && name.length === field.length && lowerCased(name) === field;

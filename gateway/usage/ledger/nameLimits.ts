@@ -126,6 +126,7 @@ type Run = (sql: string, values?: readonly number[]) => void;
 /** Folds the names of one day. Other days and all sums of the version stay the same. @returns the requests of the folded names */
 function fold(database: DatabaseSync, { subject, version, day, into, keep }: Folding): number {
   const run: Run = (sql, values = []) => void database.prepare(sql).run(...values);
+  // `accepted`: when a backend last answered a client 2xx.
   database.exec(`CREATE TEMP TABLE IF NOT EXISTS folded (item INTEGER PRIMARY KEY); DELETE FROM folded;
     CREATE TEMP TABLE IF NOT EXISTS accepted_before (client INTEGER PRIMARY KEY, accepted INTEGER NOT NULL);`);
   // Among names with equal requests the latest stay: a new regular client may have only one request. A client whose only
@@ -139,6 +140,7 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
     .prepare(`SELECT SUM(requests) AS sum FROM ${subject}_day WHERE version = ? AND span = ? AND item IN folded`)
     .get(version, day)?.['sum'];
   const begin = day * dayMs;
+  // The span of 30 days that contains the day.
   const block = spanAt('block', begin);
   // `foldBlock` comes first, because it reads the rows of the day, and the statements below change these rows.
   foldBlock(run, subject, version, day, into);
@@ -203,8 +205,7 @@ function foldBlock(run: Run, subject: LimitedSubject, version: number, day: numb
         AND day.version = block.version AND day.span = ? AND day.item = block.item`,
     [version, block, day],
   );
-  // Tests whether there are other days. A test for requests = 0 would be wrong: if a request of an earlier day only continued on a
-  // day, this day has 0 requests.
+  // Keeps blocks with other days, even blocks with 0 requests: a day has 0 requests if a request of an earlier day only continued on it.
   run(
     `DELETE FROM ${subject}_block AS block WHERE version = ? AND span = ? AND item IN folded AND NOT EXISTS
       (SELECT 1 FROM ${subject}_day AS day WHERE day.version = block.version AND day.item = block.item
@@ -218,7 +219,7 @@ function daysOf(block: number): [first: number, last: number] {
   return [(block * msPerSpan.block) / dayMs, ((block + 1) * msPerSpan.block) / dayMs - 1];
 }
 
-/** SQL for the last request in a span; 0 if all failed. An upper bound of the last use, because this request may have failed. */
+/** SQL for an upper bound of the last use in a span: the time of the last request, even if it failed. 0 if all requests failed. */
 function usedAt(lengthMs: number, aggregate: 'MAX' | '' = ''): string {
   return `${aggregate}(CASE WHEN failing = 0 OR requests > failing THEN span * ${lengthMs} + last ELSE 0 END)`;
 }

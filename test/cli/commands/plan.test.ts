@@ -192,7 +192,7 @@ describe('in a fleet', () => {
   /** A fleet that notes the versions for whose counts it waits. */
   const fleet = (awaited: string[]): FleetOperations => ({
     ...fleetOf([]),
-    facts: () => ({ heard: 3, inFlight: 0, waiting: 0, gaps: [silent], unsent: [late], notes: [] }),
+    facts: () => ({ heard: 3, inFlight: 0, waiting: 0, gaps: [silent], remarksOnUnsent: [late], notes: [] }),
     awaitCounts: async (versions) => {
       awaited.push(...versions);
       return new Map();

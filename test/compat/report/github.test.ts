@@ -63,7 +63,7 @@ describe('the annotations of a pull request', () => {
   it('are at most ten, the worst first; the others are counted', () => {
     const paths = Array.from({ length: 15 }, (_one, index) => contractWithField('a', 'string', `/r${index}`));
     const pairs = [pairReportOf(before, after, {}), ...paths.map((one) => pairReportOf(one, paths[0] ?? '', {}))];
-    const told = lines({ pairs, staleExemptions: [], rulesOff: [], notes: [] });
+    const told = lines({ pairs, staleExemptions: [], rulesOff: [], notCompared: [] });
     expect(told).toHaveLength(11);
     expect(told.slice(0, 10).map((line) => read(line)?.name)).toEqual(Array(10).fill('error'));
     expect(told.at(-1)).toMatch(/^15 errors, 1 warning, .*\. 6 more annotations omitted\.$/);
@@ -72,7 +72,7 @@ describe('the annotations of a pull request', () => {
   it('report stale exemptions and contracts that were not compared', () => {
     const exemption = { rule: 'route-removed', route: 'GET /', pointer: undefined, reason: 'none', until: now };
     const report = reportOn(before, before, { exemptions: [exemption] });
-    const told = lines({ ...report, notes: ['v2 has no contract'] });
+    const told = lines({ ...report, notCompared: ['v2 has no contract'] });
     expect(told[0]).toMatch(/^::error title=stale exemption::The exemption from route-removed for GET \/ expired/);
     expect(told[1]).toBe('::warning title=not compared::v2 has no contract');
   });

@@ -60,7 +60,7 @@ describe('the comment on a pull request', () => {
       { ...exemption, rule: 'default-changed' },
       { ...exemption, rule: 'route-removed' },
     ];
-    const markdown = asMarkdown({ ...reportOn(before, after, { exemptions }), notes: ['v2 has no contract'] });
+    const markdown = asMarkdown({ ...reportOn(before, after, { exemptions }), notCompared: ['v2 has no contract'] });
     expect(markdown).toContain('#### 1 stale exemption\n\n- The exemption from route-removed for GET /drinks matches');
     expect(markdown).toContain('#### Not compared\n\n- v2 has no contract\n');
     expect(markdown).toContain('<details><summary>1 finding exempted</summary>');
@@ -69,13 +69,13 @@ describe('the comment on a pull request', () => {
 
   it('names the version of each finding if there are several contracts', () => {
     const pairs = ['v1', 'v2'].map((title) => pairReportOf(before, after, { title }));
-    const markdown = asMarkdown({ pairs, staleExemptions: [], rulesOff: [], notes: [] });
+    const markdown = asMarkdown({ pairs, staleExemptions: [], rulesOff: [], notCompared: [] });
     expect(markdown).toContain('| version | route | change | rule | where |');
     expect(markdown.match(/^\| v[12] \|/gm)).toEqual(['| v1 |', '| v2 |', '| v1 |', '| v2 |', '| v1 |', '| v2 |']);
   });
 
   it('states that nothing was compared', () => {
-    const markdown = asMarkdown({ pairs: [], staleExemptions: [], rulesOff: [], notes: [] });
+    const markdown = asMarkdown({ pairs: [], staleExemptions: [], rulesOff: [], notCompared: [] });
     expect(markdown).toBe(`${commentMarker}\n\n### Contracts: Nothing was compared\n`);
   });
 

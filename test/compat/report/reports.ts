@@ -26,7 +26,7 @@ export function reportOn(old: string, changed: string, setting: Setting = {}): C
   const exemptions = new Exemptions(setting.exemptions ?? [], now);
   const pair = pairReportOf(old, changed, setting, exemptions);
   const off = Object.entries(setting.levels ?? {}).flatMap(([id, level]) => (level === 'off' ? [id] : []));
-  return { pairs: [pair], staleExemptions: exemptions.stale, rulesOff: off, notes: [] };
+  return { pairs: [pair], staleExemptions: exemptions.stale, rulesOff: off, notCompared: [] };
 }
 
 export function pairReportOf(

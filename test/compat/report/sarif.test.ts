@@ -65,7 +65,7 @@ describe('the report for code scanning', () => {
       { ...exemption, rule: 'route-removed' },
     ];
     const report = reportOn(before, after, { exemptions, levels: { 'docs-only': 'off' } });
-    const { results, invocations } = checked({ ...report, notes: ['v2 has no contract'] });
+    const { results, invocations } = checked({ ...report, notCompared: ['v2 has no contract'] });
     const suppressions = [{ kind: 'external', status: 'accepted', justification: 'agreed (until 2026-06-02)' }];
     expect(results.find(({ ruleId }) => ruleId === 'default-changed')).toMatchObject({ suppressions });
     expect(results.filter((one) => one.suppressions.length > 0)).toHaveLength(1);
@@ -79,7 +79,7 @@ describe('the report for code scanning', () => {
   it('has only the finding on an unnecessary major for two majors', () => {
     const [broken, needless] = [after, before].map((text) => pairReportOf(before, text, { between: 'majors' }));
     const pairs = [broken, needless].filter((one) => one !== undefined);
-    const { results } = checked({ pairs, staleExemptions: [], rulesOff: [], notes: [] });
+    const { results } = checked({ pairs, staleExemptions: [], rulesOff: [], notCompared: [] });
     expect(results.map(({ ruleId }) => ruleId)).toEqual(['major-without-breaking-change']);
   });
 

@@ -9,7 +9,7 @@ const exemption = { rule: 'route-removed', route: 'GET /', pointer: undefined, r
 const stale = [{ exemption, why: 'expired' }] as const;
 
 it('reports a result only for what was compared', () => {
-  const nothing = { pairs: [], staleExemptions: [], rulesOff: [], notes: [] };
+  const nothing = { pairs: [], staleExemptions: [], rulesOff: [], notCompared: [] };
   expect(said(reportOn(before, before))).toBe('same: No changes found');
   expect(said(reportOn(before, added))).toBe(
     'compatible: No breaking change found within a major: 1 compatible change',
@@ -18,7 +18,7 @@ it('reports a result only for what was compared', () => {
   expect(said(nothing)).toBe('not compared: Nothing was compared');
   expect(said({ ...nothing, staleExemptions: stale })).toBe('refused: Nothing was compared, 1 stale exemption');
   expect(said({ ...reportOn(before, before), staleExemptions: stale })).toBe('refused: 0 errors, 1 stale exemption');
-  expect(said({ ...reportOn(before, before), notes: ['v2 has none'] })).toBe(
+  expect(said({ ...reportOn(before, before), notCompared: ['v2 has none'] })).toBe(
     'unsure: 0 errors, 1 contract not compared',
   );
 });

@@ -74,7 +74,7 @@ describe('the report for a terminal', () => {
 
   it('has a title for each of several pairs of contracts', () => {
     const pairs = [pairReportOf(before, after, { title: 'v1' }), pairReportOf(before, before, { title: 'v2' })];
-    const text = asText({ pairs, staleExemptions: [], rulesOff: [], notes: [] }, { paint, showAll: false });
+    const text = asText({ pairs, staleExemptions: [], rulesOff: [], notCompared: [] }, { paint, showAll: false });
     expect(text).toMatch(/^v1 {2}origin\/main:api\/drinks.yaml → api\/drinks.yaml\n\nGET \/drinks\n/);
     expect(text).toContain('\n\nv2  origin/main:api/drinks.yaml → api/drinks.yaml\n\n1 error');
   });

@@ -68,7 +68,10 @@ void trafficSection.refresh();
 setInterval(refresh, pollIntervalMs);
 document.addEventListener('visibilitychange', () => Date.now() - refreshedAt > pollIntervalMs && refresh());
 
-/** Requests the status once: the stream may be refused while other requests succeed. An expired session opens the login form. */
+/**
+ * Requests the status once, because the stream may be refused while other requests succeed. If the session has expired,
+ * `getJson` opens the login form.
+ */
 async function pollStatus() {
   const request = statusRequest.start();
   if (!connection.className.includes('polled')) showConnection('lost', 'Connection lost, retrying…');
