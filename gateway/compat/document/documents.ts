@@ -62,6 +62,11 @@ export class Documents {
     if (target.value === undefined) {
       throw errorAt(located, `refers to ${JSON.stringify(ref)}, which does not exist`, 'Correct the $ref.');
     }
+    // Without this check, an empty file or an HTML page would be a schema that accepts every value.
+    if (isScalar(target.value) || (target.value === null && target.place.parent === undefined)) {
+      const kind = target.value === null ? 'is empty' : 'is a single value, not a part of a contract';
+      throw errorAt(located, `refers to ${JSON.stringify(ref)}, which ${kind}`, 'Correct the $ref, or the file.');
+    }
     const targets = this.#targets.get(start.value) ?? new Map<string, Located>();
     this.#targets.set(start.value, targets.set(ref, target));
     return target;
@@ -183,6 +188,10 @@ function anchorsBelow(start: Located): Map<string, Located> {
     for (const key of keys) waiting.push(below(at, key));
   }
   return anchors;
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number';
 }
 
 function percentDecoded(fragment: string): string | undefined {

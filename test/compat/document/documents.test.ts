@@ -89,10 +89,18 @@ describe('a $ref is rejected', () => {
     ['100%.yaml', 'is not a valid path'],
     ['file://elsewhere/x.yaml', 'is not a valid path'],
     ['urn:example:drink', 'has the scheme urn:, which is not supported'],
+    ['blank.yaml', 'is empty'],
+    ['page.html', 'is a single value, not a part of a contract'],
+    ['#/info/title', 'is a single value, not a part of a contract'],
     ['http://127.0.0.1:1/x.yaml', 'is on the web, and is not fetched'],
     ['HTTPS://example.com/x.yaml', 'is on the web, and is not fetched'],
   ])('%s: it %s', async (ref, said) => {
-    const folder = tree({ 'x.json': referring(ref), '../tree-of-others/secret.yaml': 'type: string\n' });
+    const folder = tree({
+      'x.json': referring(ref),
+      '../tree-of-others/secret.yaml': 'type: string\n',
+      'blank.yaml': '# only a comment\n',
+      'page.html': '<!doctype html><title>Sign in</title>\n',
+    });
     mkdirSync(join(folder, 'empty'));
     symlinkSync('../secret.yaml', join(folder, 'linked.yaml'));
     symlinkSync('..', join(folder, 'folder'));
