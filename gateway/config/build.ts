@@ -9,7 +9,7 @@ import { clientFinder, identifiableClients, windowsOf } from './rules/restrictio
 import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import { sampleFrom } from './rules/settings.ts';
 import { driftOf, shadowOf } from './rules/shadow.ts';
-import type { Draft } from './schema.ts';
+import type { ConfigValues } from './schema.ts';
 import { deepFreeze, type Snapshot, type Version } from './snapshot.ts';
 
 // 1% of the traces is enough to show where time is spent, at a hundredth of the cost of all traces.
@@ -17,44 +17,44 @@ const defaultSample = 0.01;
 
 /** Builds the snapshot of a document without faults. `filesChangedAt`: when routes.yaml or a file that it names last changed, epoch ms. */
 export function buildSnapshot(context: RuleContext, filesChangedAt: number): Snapshot {
-  const { draft, source, entries, files } = context;
+  const { config, source, entries, files } = context;
   const clientsOf = clientFinder(context);
   const sortedVersions = entries.map((entry) => versionOf(entry, context, clientsOf));
   const values = {
     sortedVersions,
-    gateway: gatewayOf(draft.gateway, source.folder),
-    guard: { ...draft.guard, force: mapOf(draft.guard.force, (key) => key.slice(1)) },
+    gateway: gatewayOf(config.gateway, source.folder),
+    guard: { ...config.guard, force: mapOf(config.guard.force, (key) => key.slice(1)) },
     usage: {
-      identify: draft.usage.identify,
-      store: resolve(source.folder, draft.usage.store),
-      retention: draft.usage.retention,
-      maxClients: draft.usage.max_clients,
-      maxRoutes: draft.usage.max_routes,
-      names: draft.usage.names === undefined ? undefined : resolve(source.folder, draft.usage.names),
-      tagKey: draft.usage.tag_key,
+      identify: config.usage.identify,
+      store: resolve(source.folder, config.usage.store),
+      retention: config.usage.retention,
+      maxClients: config.usage.max_clients,
+      maxRoutes: config.usage.max_routes,
+      names: config.usage.names === undefined ? undefined : resolve(source.folder, config.usage.names),
+      tagKey: config.usage.tag_key,
     },
     retire: {
-      quiet: draft.retire.quiet,
-      maxShare: draft.retire.max_share,
-      rhythm: draft.retire.rhythm,
-      ignoreClients: draft.retire.ignore_clients,
+      quiet: config.retire.quiet,
+      maxShare: config.retire.max_share,
+      rhythm: config.retire.rhythm,
+      ignoreClients: config.retire.ignore_clients,
     },
     brownout: {
-      notice: draft.brownout.notice,
-      status: draft.brownout.status,
-      spared: [...new Set([...draft.brownout.spare, ...draft.retire.ignore_clients].flatMap(clientsOf))],
-      unnamed: draft.brownout.unnamed,
-      maxShare: draft.brownout.max_share,
+      notice: config.brownout.notice,
+      status: config.brownout.status,
+      spared: [...new Set([...config.brownout.spare, ...config.retire.ignore_clients].flatMap(clientsOf))],
+      unnamed: config.brownout.unnamed,
+      maxShare: config.brownout.max_share,
     },
     compat: {
-      rules: new Map(Object.entries(draft.compat.rules).flatMap(([id, level]) => (level ? [[id, level]] : []))),
+      rules: new Map(Object.entries(config.compat.rules).flatMap(([id, level]) => (level ? [[id, level]] : []))),
       // The type requires `pointer`, even if it is undefined.
-      exempt: draft.compat.exempt.map(({ pointer, ...exemption }) => ({ ...exemption, pointer })),
+      exempt: config.compat.exempt.map(({ pointer, ...exemption }) => ({ ...exemption, pointer })),
     },
-    log: logOf(draft.log, source.folder),
-    fleet: fleetOf(draft.fleet, source.folder),
-    telemetry: telemetryOf(draft.telemetry, source.env),
-    notify: draft.notify.flatMap(({ url, secret, ...receiver }) =>
+    log: logOf(config.log, source.folder),
+    fleet: fleetOf(config.fleet, source.folder),
+    telemetry: telemetryOf(config.telemetry, source.env),
+    notify: config.notify.flatMap(({ url, secret, ...receiver }) =>
       url === undefined ? [] : [{ ...receiver, url, secret }],
     ),
   };
@@ -68,10 +68,10 @@ export function buildSnapshot(context: RuleContext, filesChangedAt: number): Sna
 
 function versionOf(
   { key, name, major, route }: RouteEntry,
-  { draft, source, contracts }: RuleContext,
+  { config, source, contracts }: RuleContext,
   clientsOf: (word: string) => readonly string[],
 ): Version {
-  const { defaults } = draft;
+  const { defaults } = config;
   const timeouts = withDefaults(defaults.timeouts, route.timeouts);
   const limits = withDefaults(defaults.limits, route.limits);
   const retries = withDefaults(defaults.retries, route.retries);
@@ -93,10 +93,10 @@ function versionOf(
     // The routes that end before the version.
     ends: routeEndsOf(route, isUnusable(contract) ? undefined : contract),
     brownouts: windowsOf(route),
-    freeze: freezeOf(route.freeze, clientsOf, draft.retire.ignore_clients),
+    freeze: freezeOf(route.freeze, clientsOf, config.retire.ignore_clients),
     waivers: route.waivers.map((waiver) => ({
       ...waiver,
-      clients: identifiableClients(clientsOf(waiver.client), draft.usage.identify),
+      clients: identifiableClients(clientsOf(waiver.client), config.usage.identify),
     })),
     shadow: shadowOf(route),
     drift: driftOf(route),
@@ -143,7 +143,7 @@ function freezeOf(
   return { from: freeze.from, mode: freeze.mode, allow: [...freeze.allow, ...ignored].flatMap(clientsOf) };
 }
 
-function gatewayOf(gateway: Draft['gateway'], folder: string): Snapshot['gateway'] {
+function gatewayOf(gateway: ConfigValues['gateway'], folder: string): Snapshot['gateway'] {
   const { tls } = gateway;
   return {
     listen: gateway.listen,
@@ -170,7 +170,7 @@ function gatewayOf(gateway: Draft['gateway'], folder: string): Snapshot['gateway
   };
 }
 
-function logOf({ access, redact, ...rest }: Draft['log'], folder: string): Snapshot['log'] {
+function logOf({ access, redact, ...rest }: ConfigValues['log'], folder: string): Snapshot['log'] {
   return {
     ...rest,
     access: typeof access === 'object' ? { file: resolve(folder, access.file) } : access,
@@ -178,7 +178,7 @@ function logOf({ access, redact, ...rest }: Draft['log'], folder: string): Snaps
   };
 }
 
-function fleetOf(fleet: Draft['fleet'], folder: string): Snapshot['fleet'] {
+function fleetOf(fleet: ConfigValues['fleet'], folder: string): Snapshot['fleet'] {
   const { store, password_file: file, silent_after: silentAfter, name = hostname(), heartbeat, members, spool } = fleet;
   if (store === undefined) return undefined;
   const passwordFile = file === undefined ? undefined : resolve(folder, file);
@@ -186,12 +186,15 @@ function fleetOf(fleet: Draft['fleet'], folder: string): Snapshot['fleet'] {
 }
 
 /** OTEL_SDK_DISABLED and the variables of the sampler are applied here; `otlp/` reads the other variables of OpenTelemetry. */
-function telemetryOf({ otlp, sample, metrics }: Draft['telemetry'], env: NodeJS.ProcessEnv): Snapshot['telemetry'] {
+function telemetryOf(
+  { otlp, sample, metrics }: ConfigValues['telemetry'],
+  env: NodeJS.ProcessEnv,
+): Snapshot['telemetry'] {
   if (otlp === undefined || env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return undefined;
   return { otlp, sample: sample ?? sampleFrom(env) ?? defaultSample, metrics };
 }
 
-function tlsOf(tls: Draft['defaults']['tls'], folder: string): Version['tls'] {
+function tlsOf(tls: ConfigValues['defaults']['tls'], folder: string): Version['tls'] {
   return {
     ca: tls.ca === undefined ? undefined : resolve(folder, tls.ca),
     servername: tls.servername,

@@ -24,7 +24,7 @@ export interface BrownoutWindow {
   /** The first instant after the window. */
   readonly end: number;
   /** The share of clients that are refused, 0 to 1. */
-  readonly clients: number;
+  readonly clientShare: number;
   /** Undefined: all routes. */
   readonly routes: readonly { readonly method: string; readonly path: string }[] | undefined;
 }

@@ -24,7 +24,7 @@ export const routesFile = section({
 });
 
 /** The file as typed values: durations in milliseconds, sizes in bytes, dates in epoch milliseconds. */
-export type Draft = z.output<typeof routesFile>;
+export type ConfigValues = z.output<typeof routesFile>;
 
 /** The keywords of JSON Schema that this schema uses. */
 export interface SchemaNode {

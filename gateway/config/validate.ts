@@ -12,7 +12,7 @@ import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import { intendedKeys } from './rules/unknownKeys.ts';
 import { rules, warnings } from './rules.ts';
 import { nameOfType, type ScalarIssue } from './schema/scalar.ts';
-import { type Draft, jsonSchema, routesFile } from './schema.ts';
+import { type ConfigValues, jsonSchema, routesFile } from './schema.ts';
 import type { Snapshot } from './snapshot.ts';
 import { faultAt, type Source, valueAt } from './source.ts';
 
@@ -79,9 +79,9 @@ function refusal(faults: readonly Fault[]): ConfigResult {
   return { snapshot: undefined, faults: faults.toSorted(byPlace), warnings: [] };
 }
 
-function contextOf(source: Source, { draft, isAccepted }: TypeCheck, parsed?: ParsedContracts): RuleContext {
+function contextOf(source: Source, { config, isAccepted }: TypeCheck, parsed?: ParsedContracts): RuleContext {
   const files = new ReferencedFiles();
-  const entries = Object.entries(draft.routes)
+  const entries = Object.entries(config.routes)
     .filter(([key]) => isPrefix(key))
     .map(([key, route]): RouteEntry => ({ key, name: key.slice(1), major: Number(key.slice(2)), route }))
     .sort((a, b) => a.major - b.major);
@@ -92,12 +92,12 @@ function contextOf(source: Source, { draft, isAccepted }: TypeCheck, parsed?: Pa
   });
   // Building the schema takes about 5 % of the CPU time of a start.
   const schema = isAccepted ? undefined : jsonSchema();
-  return { source, schema, draft, entries, files, contracts: new Map(contracts) };
+  return { source, schema, config, entries, files, contracts: new Map(contracts) };
 }
 
 interface TypeCheck {
   /** The document with defaults and without the wrong values. */
-  readonly draft: Draft;
+  readonly config: ConfigValues;
   readonly faults: readonly Fault[];
   /** No value has a wrong type, and no key is unknown. Unknown keys are not among the faults. */
   readonly isAccepted: boolean;
@@ -118,7 +118,7 @@ function checkTypes(source: Source): TypeCheck {
   for (let round = 0; round < 1000; round += 1) {
     // zod would compile the schema to functions, which does not pay off for one file.
     const result = routesFile.safeParse(tree, { jitless: true });
-    if (result.success) return { draft: result.data, faults, isAccepted: round === 0 };
+    if (result.success) return { config: result.data, faults, isAccepted: round === 0 };
     const issues = result.error.issues.flatMap((issue) => flattenUnion(issue, []));
     faults.push(...issues.flatMap((issue) => toFault(source, issue)));
     const pathsToRemove = issues.flatMap((issue) => wrongPaths(tree, issue));

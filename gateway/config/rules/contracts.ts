@@ -16,11 +16,11 @@ export const contractsAreReadable: ConfigRule = ({ source, entries, contracts })
   });
 
 /** Certificates and keys must be readable. */
-export const certificatesAreReadable: ConfigRule = ({ source, draft, entries, files }) => {
+export const certificatesAreReadable: ConfigRule = ({ source, config, entries, files }) => {
   const certificateFiles: [path: Path, file: string | undefined][] = [
-    [['defaults', 'tls', 'ca'], draft.defaults.tls.ca],
-    [['gateway', 'tls', 'cert'], draft.gateway.tls?.cert],
-    [['gateway', 'tls', 'key'], draft.gateway.tls?.key],
+    [['defaults', 'tls', 'ca'], config.defaults.tls.ca],
+    [['gateway', 'tls', 'cert'], config.gateway.tls?.cert],
+    [['gateway', 'tls', 'key'], config.gateway.tls?.key],
     ...entries.map(({ key, route }): [Path, string | undefined] => [['routes', key, 'tls', 'ca'], route.tls?.ca]),
   ];
   return certificateFiles.flatMap(([path, file]) => {
@@ -31,8 +31,8 @@ export const certificatesAreReadable: ConfigRule = ({ source, draft, entries, fi
 };
 
 /** The file of client names must be readable and be a map of names. */
-export const namesAreReadable: ConfigRule = ({ source, draft, files }) => {
-  const file = draft.usage.names;
+export const namesAreReadable: ConfigRule = ({ source, config, files }) => {
+  const file = config.usage.names;
   if (file === undefined) return [];
   const content = files.read(resolve(source.folder, file));
   if ('reason' in content) {

@@ -82,8 +82,8 @@ function versionsWithLowerSuccessor({ entries }: RuleContext): { entry: RouteEnt
 export const forcePlaceholder = '<why this is right>';
 
 /** `guard.force` may name a version that is no longer in the file. Each entry needs a prefix and a reason. */
-export const guardForceEntries: ConfigRule = ({ source, draft }) =>
-  Object.entries(draft.guard.force).flatMap(([key, reason]): Fault[] => {
+export const guardForceEntries: ConfigRule = ({ source, config }) =>
+  Object.entries(config.guard.force).flatMap(([key, reason]): Fault[] => {
     const path = ['guard', 'force', key];
     if (!isPrefix(key))
       return [faultAtKey(source, path, `${key} is not the prefix of a version.`, 'Write /v1: "the reason".')];

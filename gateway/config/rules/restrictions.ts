@@ -20,9 +20,9 @@ import {
  * Returns a function that finds the ledger names of a client by a word of routes.yaml. Like an entry of `retire.ignore_clients`,
  * `word` may be a name in the ledger (`user-agent:kube-probe`), that name without its kind (`kube-probe`), or a name of `usage.names`.
  */
-export function clientFinder({ draft, source, files }: RuleContext): (word: string) => readonly string[] {
-  const kinds = draft.usage.identify.map(kindOf);
-  const file = draft.usage.names;
+export function clientFinder({ config, source, files }: RuleContext): (word: string) => readonly string[] {
+  const kinds = config.usage.identify.map(kindOf);
+  const file = config.usage.names;
   const content = file === undefined ? undefined : files.read(resolve(source.folder, file));
   const namesOrProblem = content && 'text' in content ? parseNames(content.text()) : '';
   const entriesByName = Map.groupBy(typeof namesOrProblem === 'string' ? [] : namesOrProblem, ([, name]) => name);
@@ -82,8 +82,8 @@ export const freezeOfServedVersion: ConfigRule = ({ source, entries }) =>
   });
 
 /** A client that is identified only by its user agent or address is never new. */
-export const freezeNeedsIdentity: ConfigRule = ({ source, draft, entries }) => {
-  if (draft.usage.identify.some(({ by }) => by === 'header' || by === 'jwt')) return [];
+export const freezeNeedsIdentity: ConfigRule = ({ source, config, entries }) => {
+  if (config.usage.identify.some(({ by }) => by === 'header' || by === 'jwt')) return [];
   return entries.flatMap(({ key, route }) => {
     if (route.freeze === undefined) return [];
     const message = 'usage.identify has only user-agent and address, and clients identified by these are never new.';
@@ -93,12 +93,12 @@ export const freezeNeedsIdentity: ConfigRule = ({ source, draft, entries }) => {
 };
 
 /** Warns if the ledger deletes the counts from before the freeze while the version is still served. */
-export const freezeOutlivesLedger: WarningRule = ({ source, draft, entries }, now) =>
+export const freezeOutlivesLedger: WarningRule = ({ source, config, entries }, now) =>
   entries.flatMap(({ key, route: { freeze, sunset = now } }) => {
     if (freeze?.from === undefined) return [];
     // A freeze needs the calls of the quiet period before `from`. It is inactive if the ledger does not cover that time.
-    const neededSince = freeze.from - draft.retire.quiet;
-    if (Math.max(sunset, now) - neededSince <= draft.usage.retention) return [];
+    const neededSince = freeze.from - config.retire.quiet;
+    if (Math.max(sunset, now) - neededSince <= config.usage.retention) return [];
     const message = `The freeze of ${key} becomes inactive before ${key} ends: usage.retention is shorter than the time from ${dateText(neededSince)} to the end.`;
     return [faultAt(source, ['routes', key, 'freeze', 'from'], message, 'Make usage.retention longer.')];
   });
@@ -191,7 +191,7 @@ export const brownoutCannotStart: WarningRule = (context, now) =>
       const message = `${key} has no successor, so its brownouts are skipped.`;
       return [faultAtKey(context.source, at, message, 'Add the next major, or remove the brownouts.')];
     }
-    const { usage, brownout } = context.draft;
+    const { usage, brownout } = context.config;
     if (usage.retention < weekMs) {
       const message = `usage.retention is shorter than a week, so the brownouts of ${key} are skipped: the ledger does not cover the last week.`;
       return [faultAtKey(context.source, at, message, 'Make usage.retention 7d or longer.')];
@@ -206,9 +206,9 @@ export const brownoutCannotStart: WarningRule = (context, now) =>
  * and brownouts no longer spare them.
  */
 export const restrictionsNeedTagKey: WarningRule = (context, now) => {
-  const { source, draft, entries } = context;
-  if (draft.usage.tag_key !== undefined) return [];
-  const spared = [...draft.brownout.spare, ...draft.retire.ignore_clients].flatMap(clientFinder(context));
+  const { source, config, entries } = context;
+  if (config.usage.tag_key !== undefined) return [];
+  const spared = [...config.brownout.spare, ...config.retire.ignore_clients].flatMap(clientFinder(context));
   const sparesTags = spared.some((client) => tagPattern.test(client));
   return entries.flatMap(({ key, route }) => {
     const hasBrownout = sparesTags && windowsOf(route).some(({ end }) => now < end);
@@ -224,10 +224,10 @@ export const restrictionsNeedTagKey: WarningRule = (context, now) => {
 
 /** A waiver by a tag needs the secret of the client. Any other name is a word that anybody can send. */
 export const waivedClientsHaveTags: WarningRule = (context) => {
-  const { source, draft, entries } = context;
+  const { source, config, entries } = context;
   if (!entries.some(({ route }) => route.waivers.length > 0)) return [];
   const clientsOf = clientFinder(context);
-  const kinds = draft.usage.identify.map(kindOf);
+  const kinds = config.usage.identify.map(kindOf);
   return entries.flatMap(({ key, route }) =>
     route.waivers.flatMap(({ client }, index) => {
       const directNames = new Set([client, ...kinds.map((kind) => `${kind}:${client}`)]);

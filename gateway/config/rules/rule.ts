@@ -1,8 +1,8 @@
 import type { UnusableContract } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
 import type { ReferencedFiles } from '../referencedFiles.ts';
-import type { DraftRoute } from '../schema/routes.ts';
-import type { Draft, SchemaNode } from '../schema.ts';
+import type { RouteValues } from '../schema/routes.ts';
+import type { ConfigValues, SchemaNode } from '../schema.ts';
 import type { Contract } from '../snapshot.ts';
 import type { Source } from '../source.ts';
 
@@ -13,8 +13,8 @@ export interface RuleContext {
   readonly source: Source;
   /** The JSON Schema of the whole file, in which rules look for unknown keys. Undefined if the file has no unknown key. */
   readonly schema: SchemaNode | undefined;
-  /** Values of a wrong type are left out. `hasValue(source, path)` is true for them as well. */
-  readonly draft: Draft;
+  /** The values in the file, without those of a wrong type. `hasValue(source, path)` is true for these as well. */
+  readonly config: ConfigValues;
   /** The routes with a valid prefix, lowest major first. */
   readonly entries: readonly RouteEntry[];
   readonly files: ReferencedFiles;
@@ -28,7 +28,7 @@ export interface RouteEntry {
   /** `v1`. */
   readonly name: string;
   readonly major: number;
-  readonly route: DraftRoute;
+  readonly route: RouteValues;
 }
 
 /** Returns warnings about a file that works, but probably not as intended. `now` in epoch milliseconds. */

@@ -7,7 +7,7 @@ import { faultAt, hasValue, placeKey, valueAt } from '../source.ts';
 import { type ConfigRule, isInService, type WarningRule } from './rule.ts';
 
 /** The admin listener can reload the gateway and shows its clients, so it needs a token unless it is on loopback. */
-export const openAdminNeedsToken: ConfigRule = ({ source, draft: { gateway } }) => {
+export const openAdminNeedsToken: ConfigRule = ({ source, config: { gateway } }) => {
   const token = valueAt(source.tree, ['gateway', 'admin_token']);
   const isEmpty = isEmptyVariable(token);
   if (isLoopback(gateway.admin.host) || (token !== undefined && !isEmpty)) return [];
@@ -24,7 +24,7 @@ function remedyForEmpty(token: unknown): string {
 }
 
 /** Two listeners cannot share a port. */
-export const listenersDiffer: ConfigRule = ({ source, draft: { gateway } }) => {
+export const listenersDiffer: ConfigRule = ({ source, config: { gateway } }) => {
   const { listen, admin } = gateway;
   const isSameHost = listen.host === admin.host || isWildcard(listen.host) || isWildcard(admin.host);
   if (listen.port !== admin.port || listen.port === 0 || !isSameHost) return [];
@@ -42,7 +42,7 @@ function addressText({ host, port }: HostPort): string {
 }
 
 /** A password in routes.yaml ends up in version control. */
-export const storePasswordIsNotWritten: ConfigRule = ({ source, draft: { fleet } }) => {
+export const storePasswordIsNotWritten: ConfigRule = ({ source, config: { fleet } }) => {
   const at: Path = ['fleet', 'store'];
   const isVariable = valueAt(source.tree, at) instanceof ExpandedText || source.quotedVariables?.has(placeKey(at));
   const hasPassword = /^\w+:\/\/[^@/]*:[^@]*@|[?&]password=/.test(fleet.store ?? '');
@@ -53,7 +53,7 @@ export const storePasswordIsNotWritten: ConfigRule = ({ source, draft: { fleet }
 };
 
 /** One late heartbeat must not make a gateway silent. */
-export const silentAfterHeartbeats: ConfigRule = ({ source, draft: { fleet } }) => {
+export const silentAfterHeartbeats: ConfigRule = ({ source, config: { fleet } }) => {
   if (fleet.silent_after >= 2 * fleet.heartbeat) return [];
   const key = hasValue(source, ['fleet', 'silent_after']) ? 'silent_after' : 'heartbeat';
   const message = 'A gateway would be silent before its second heartbeat is due.';
@@ -61,8 +61,8 @@ export const silentAfterHeartbeats: ConfigRule = ({ source, draft: { fleet } }) 
 };
 
 /** A probe that takes longer than the interval delays the next one. */
-export const slowProbes: WarningRule = ({ source, draft, entries }) => {
-  const { interval, timeout } = draft.defaults.health;
+export const slowProbes: WarningRule = ({ source, config, entries }) => {
+  const { interval, timeout } = config.defaults.health;
   const settings = entries
     .filter(({ route }) => route.health?.interval !== undefined || route.health?.timeout !== undefined)
     .map(({ key, route: { health } }) => ({
@@ -79,7 +79,7 @@ export const slowProbes: WarningRule = ({ source, draft, entries }) => {
 };
 
 /** A trusted proxy may write any address into X-Forwarded-For. */
-export const everyProxyIsTrusted: WarningRule = ({ source, draft: { gateway } }) =>
+export const everyProxyIsTrusted: WarningRule = ({ source, config: { gateway } }) =>
   gateway.trusted_proxies
     .filter((cidr) => cidr.endsWith('/0'))
     .map((cidr) => {
@@ -88,7 +88,7 @@ export const everyProxyIsTrusted: WarningRule = ({ source, draft: { gateway } })
     });
 
 /** An entry whose `url` is an empty variable is off. An entry without `url` is a mistake. */
-export const receiverNeedsUrl: ConfigRule = ({ source, draft: { notify } }) =>
+export const receiverNeedsUrl: ConfigRule = ({ source, config: { notify } }) =>
   notify.flatMap((_receiver, index) => {
     if (hasValue(source, ['notify', index, 'url'])) return [];
     const remedy = `Write url: \${HOOK}, or remove the entry.`;
@@ -96,7 +96,7 @@ export const receiverNeedsUrl: ConfigRule = ({ source, draft: { notify } }) =>
   });
 
 /** Webhooks are told apart by URL and format. A second entry with the same URL and format would replace the first. */
-export const receiversDiffer: ConfigRule = ({ source, draft: { notify } }) =>
+export const receiversDiffer: ConfigRule = ({ source, config: { notify } }) =>
   notify.flatMap(({ url, format }, index) => {
     const first = notify.findIndex((one) => url !== undefined && one.url === url && one.format === format);
     if (first === -1 || first === index) return [];
@@ -105,7 +105,7 @@ export const receiversDiffer: ConfigRule = ({ source, draft: { notify } }) =>
   });
 
 /** Without TLS, others on the network can read client names and the secret path of a Slack webhook. */
-export const receiverWithoutTls: WarningRule = ({ source, draft: { notify } }) =>
+export const receiverWithoutTls: WarningRule = ({ source, config: { notify } }) =>
   notify.flatMap(({ url }, index) => {
     if (url === undefined || !url.startsWith('http://')) return [];
     const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
@@ -115,7 +115,7 @@ export const receiverWithoutTls: WarningRule = ({ source, draft: { notify } }) =
   });
 
 /** Without a signature, a receiver cannot tell a notification from a forged request. */
-export const receiverWithoutSecret: WarningRule = ({ source, draft: { notify } }) =>
+export const receiverWithoutSecret: WarningRule = ({ source, config: { notify } }) =>
   notify.flatMap(({ url, format, secret }, index) => {
     if (url === undefined || format === 'slack' || secret !== undefined) return [];
     const remedy = `Write secret: \${HOOK_SECRET}, and verify the signature at the receiver.`;
@@ -150,7 +150,7 @@ export const telemetryNeedsCollector: ConfigRule = ({ source }) => {
 };
 
 /** Collectors listen on 4317 for gRPC and on 4318 for HTTP. */
-export const collectorPort: WarningRule = ({ source, draft: { telemetry } }) => {
+export const collectorPort: WarningRule = ({ source, config: { telemetry } }) => {
   if (telemetry.otlp === undefined || new URL(telemetry.otlp).port !== '4317') return [];
   const message = 'Collectors usually accept gRPC on port 4317, and the gateway exports over HTTP.';
   return [faultAt(source, ['telemetry', 'otlp'], message, 'Use port 4318, unless your collector differs.')];

@@ -281,10 +281,10 @@ export const route = section({
   tls: routeTls.optional().describe('Overrides `defaults`.'),
 });
 
-export type DraftRoute = z.output<typeof route>;
+export type RouteValues = z.output<typeof route>;
 
-const emptyRoute: DraftRoute = route.parse({});
-const shortRoute = oneTarget.transform((target): DraftRoute => ({ ...emptyRoute, upstream: [target] }));
+const emptyRoute: RouteValues = route.parse({});
+const shortRoute = oneTarget.transform((target): RouteValues => ({ ...emptyRoute, upstream: [target] }));
 
 // Not `route` itself, because it would accept a key without a value as an empty map.
 const longRoute = z.preprocess(withoutExpansion, z.strictObject(route.out.shape));
