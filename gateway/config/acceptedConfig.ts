@@ -180,7 +180,9 @@ function announcedVersions(sortedVersions: readonly AcceptedVersion[]): StoredCo
       brownouts:
         brownouts.length === 0
           ? undefined
-          : brownouts.map(({ routes, ...window }) => ({ ...window, ...(routes && { routes: [...routes] }) })),
+          : brownouts.map(({ at, end, clientShare: clients, routes }) => {
+              return { at, end, clients, ...(routes && { routes: [...routes] }) };
+            }),
       freeze: freeze && { ...freeze, allow: [...freeze.allow] },
       waivers:
         waivers.length === 0
@@ -223,7 +225,7 @@ function configOf({ versions, force, spared = [] }: StoredConfig): AcceptedConfi
           deprecation,
           sunset,
           successor,
-          brownouts: brownouts.map(({ routes, ...window }) => ({ ...window, routes })),
+          brownouts: brownouts.map(({ at, end, clients: clientShare, routes }) => ({ at, end, clientShare, routes })),
           freeze,
           waivers: waivers.map(({ clients, ...waiver }) => ({ ...waiver, clients })),
           ends: ends?.map(({ sunset, ...end }) => ({ ...end, sunset })),

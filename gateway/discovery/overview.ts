@@ -134,7 +134,7 @@ export function isCurrentOrAhead({ end, cancelled }: AnnouncedBrownout, now: num
 function brownoutsJson(brownouts: readonly AnnouncedBrownout[], now: number): readonly object[] | undefined {
   const ahead = brownouts.filter((one) => isCurrentOrAhead(one, now));
   if (ahead.length === 0) return undefined;
-  return ahead.map(({ at, end, clients, routes }) => {
+  return ahead.map(({ at, end, clientShare: clients, routes }) => {
     const routeNames = routes?.map(({ method, path }) => `${method} ${path}`);
     return { starts_at: rfc3339(at), ends_at: rfc3339(end), clients, routes: routeNames };
   });

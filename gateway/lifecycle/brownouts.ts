@@ -79,7 +79,7 @@ export type BrownoutStop =
 
 export function brownoutStatus(
   version: string,
-  { at, end, clients, routes }: BrownoutWindow,
+  { at, end, clientShare, routes }: BrownoutWindow,
   record: BrownoutRecord | undefined,
   successorChecked: number | undefined,
   now: number,
@@ -90,7 +90,7 @@ export function brownoutStatus(
     version,
     at: rfc3339(at),
     until: rfc3339(end),
-    clients,
+    clients: clientShare,
     routes: routes?.map(({ method, path }) => `${method} ${path}`) ?? null,
     state,
     reason: record?.reason ?? null,
@@ -99,9 +99,9 @@ export function brownoutStatus(
 }
 
 /** The line for the operator when a brownout begins. */
-export function beginLine(version: string, { end, clients, routes }: BrownoutWindow): string {
+export function beginLine(version: string, { end, clientShare, routes }: BrownoutWindow): string {
   const where = routes === undefined ? '' : ` on ${routes.map(({ method, path }) => `${method} ${path}`).join(', ')}`;
-  return `/${version}: a brownout refuses ${percent(clients)} of the clients${where} until ${rfc3339(end)}`;
+  return `/${version}: a brownout refuses ${percent(clientShare)} of the clients${where} until ${rfc3339(end)}`;
 }
 
 /** The line for the operator when a brownout is over, or will not begin. */
@@ -179,6 +179,9 @@ function isWithin(window: BrownoutWindow, other: BrownoutWindow): boolean {
     other.routes === undefined ||
     window.routes?.every(({ method, path }) => other.routes?.some((one) => one.method === method && one.path === path));
   return (
-    other.at <= window.at && window.end <= other.end && window.clients <= other.clients && areRoutesWithin === true
+    other.at <= window.at &&
+    window.end <= other.end &&
+    window.clientShare <= other.clientShare &&
+    areRoutesWithin === true
   );
 }

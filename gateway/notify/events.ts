@@ -108,8 +108,10 @@ function announcedBrownouts(snapshot: Snapshot, now: number, statuses: readonly 
     brownouts
       .filter(({ at }) => at > now && at - now <= noticeMs && !cancelled.has(`${name} ${rfc3339(at)}`))
       .map((window): NotifyEvent => {
-        const lines = [`It ends at ${rfc3339(window.end)}, and refuses ${brownoutScope(window)}.`];
-        const { at, end, clients, routes } = window;
+        const lines = [
+          `It ends at ${rfc3339(window.end)}, and refuses ${brownoutScope(window.clientShare, window.routes)}.`,
+        ];
+        const { at, end, clientShare: clients, routes } = window;
         const routeTexts =
           routes?.map(({ method, path }) => `${method} ${snapshot.gateway.basePath}/${name}${path}`) ?? null;
         return {
@@ -148,7 +150,7 @@ export function brownoutEvents(brownouts: readonly BrownoutStatus[], now: number
     const end = Date.parse(until);
     if (what === undefined || now >= end + dayMs) return [];
     const why = reason === null ? [] : [`The reason: ${printableExcerpt(reason, 300)}.`];
-    const lines = state === 'running' ? [`It ends at ${until}, and refuses ${brownoutScope(status)}.`] : why;
+    const lines = state === 'running' ? [`It ends at ${until}, and refuses ${brownoutScope(clients, routes)}.`] : why;
     return [
       {
         id: `brownout ${state} ${version} ${at}`,
@@ -163,9 +165,9 @@ export function brownoutEvents(brownouts: readonly BrownoutStatus[], now: number
   });
 }
 
-function brownoutScope({ clients, routes }: Version['brownouts'][number] | BrownoutStatus): string {
+function brownoutScope(clientShare: number, routes: readonly unknown[] | null | undefined): string {
   const what = routes ? `the requests to ${plural(routes.length, 'route')}` : 'the requests';
-  return clients < 1 ? `${what} of ${shareInWords(clients)} of the clients` : what;
+  return clientShare < 1 ? `${what} of ${shareInWords(clientShare)} of the clients` : what;
 }
 
 /** The versions in service, and the routes of each that end before it does. */

@@ -64,8 +64,8 @@ export function plannedAnswer(
   const window = brownoutAt(version.brownouts, at);
   if (window === undefined) return answerIfNotRefused;
   // `other clients` are unknown, so any brownout may refuse them. A request without a client stands for all clients.
-  if (client === otherClients) return window.clients > 0 ? 'brownout' : answerIfNotRefused;
-  if (client === '') return window.clients === 1 ? 'brownout' : answerIfNotRefused;
+  if (client === otherClients) return window.clientShare > 0 ? 'brownout' : answerIfNotRefused;
+  if (client === '') return window.clientShare === 1 ? 'brownout' : answerIfNotRefused;
   return new BrownoutScope(version, window, snapshot.brownout.spared).includesClient(client)
     ? 'brownout'
     : answerIfNotRefused;

@@ -30,12 +30,12 @@ export class BrownoutScope {
     window: BrownoutWindow,
     sparedClients: readonly string[],
   ) {
-    const { routes, clients: share } = window;
+    const { routes, clientShare } = window;
     this.window = window;
     this.key = brownoutKey(name, window);
     this.#sparedClients = new Set(sparedClients);
     this.#hashSeed = fnv1a(`${name} `, fnvOffset);
-    this.#hashLimit = share * 2 ** 32;
+    this.#hashLimit = clientShare * 2 ** 32;
     this.#contract = contract;
     const keysOf = ({ method, path }: { readonly method: string; readonly path: string }): string[] =>
       (method === 'GET' ? ['GET', 'HEAD'] : [method]).map(
@@ -105,7 +105,7 @@ export class Brownouts implements Restriction {
 
   mayRefuse(request: Omit<RestrictedRequest, 'client'>): boolean {
     const scope = this.#scopeOf(request);
-    return scope !== undefined && scope.window.clients > 0;
+    return scope !== undefined && scope.window.clientShare > 0;
   }
 
   /** The brownout that refuses this request if its client is one of the refused ones. */

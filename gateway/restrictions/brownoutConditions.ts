@@ -44,15 +44,15 @@ export async function estimateBrownout(
   // Read last: a query that failed returned no rows, as if no client had called.
   if (queries.problem !== undefined) return undefined;
   const refusedByClient = clients.map(({ client, requests }) => {
-    // `other clients` are unknown clients. `window.clients` is the share of these clients that is probably refused.
-    if (client === otherClients) return requests * window.clients;
+    // `other clients` are unknown clients. This share of them is probably refused.
+    if (client === otherClients) return requests * window.clientShare;
     return scope.includesClient(client) ? requests : 0;
   });
   const refusedByRoute = routes?.map(({ route, requests }) => {
     const [method = '', path = ''] = route.split(' ', 2);
     return route === otherRoute || scope.includesRoute(method, path) ? requests : 0;
   });
-  // An upper bound if the window has both `clients` and `routes`, because the routes of each client are not queried.
+  // An upper bound if a window is limited to some clients and routes, because the routes of each client are not queried.
   const refused = Math.min(sum(refusedByClient), refusedByRoute ? sum(refusedByRoute) : Number.POSITIVE_INFINITY);
   return {
     since,

@@ -112,7 +112,9 @@ const longestBrownoutMs = 24 * 3_600_000;
 /** The brownouts of a version, in the order of their starts. For a file without faults. */
 export function windowsOf({ brownouts }: RouteEntry['route']): BrownoutWindow[] {
   return brownouts
-    .map(({ at, for: length, clients, routes }) => ({ at, end: at + length, clients, routes: routes?.map(splitRoute) }))
+    .map(({ at, for: length, clients: clientShare, routes }) => {
+      return { at, end: at + length, clientShare, routes: routes?.map(splitRoute) };
+    })
     .sort((a, b) => a.at - b.at);
 }
 
