@@ -152,6 +152,8 @@ describe('untouched parts', () => {
     '{"__proto__":{"a":1},"constructor":1,"toString":"x"}',
     '[1.10,[2.20,"3.30"],{"a":100000000000000000000}]',
     '{"text":"a \\"quoted\\" 12345678901234567890, 9.50","empty":"","nested":[[[]]]}',
+    '{"a":0.0000001}',
+    '[0.000001,-0.00000012]',
     '12345678901234567890',
     '1.50',
   ])('keep their order and the spelling of their numbers: %s', (body) => expect(run('[]', body)).toBe(body));
