@@ -10,8 +10,8 @@ import { type SumTable, writeBatchFunction } from './writeBatchFunction.ts';
 /** The PostgreSQL schema that contains all tables. */
 export const schemaName = 'version_gateway';
 const storeVersion = 5;
-// The SQLSTATE of a table that does not exist. The errors below have it: the store was reached, but cannot be used.
-const undefinedTable = '42P01';
+// The SQLSTATE of a refused statement: the store answers, but this release cannot use it.
+const refusedStatement = '42000';
 // The numbers of advisory locks. Gateways take turns to migrate the store, and to fold names: to count them together as others.
 const migrationLock = 0x56474d49;
 export const namesLock = 0x56474644;
@@ -192,13 +192,13 @@ export async function assertReadable(sql: Sql): Promise<void> {
   if (compatible > storeVersion) throw tooNew(version);
   if (version >= storeVersion) return;
   const missing = version === 0 ? 'it has no ledger' : `its ledger belongs to an earlier release (version ${version})`;
-  throw new StoreError(`${missing}.  Start a gateway of this release with it as fleet.store.`, undefinedTable);
+  throw new StoreError(`${missing}.  Start a gateway of this release with it as fleet.store.`, refusedStatement);
 }
 
 function tooNew(version: number): StoreError {
   return new StoreError(
     `a later release has changed it (version ${version}, this release knows ${storeVersion}).  Update version-gateway.`,
-    undefinedTable,
+    refusedStatement,
   );
 }
 

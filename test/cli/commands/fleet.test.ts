@@ -82,6 +82,17 @@ describe('fleet import', () => {
     });
   });
 
+  it('explains a store that a later release has changed', async () => {
+    const { file } = ledgerWith([], now);
+    const { store, sql, close } = await startStore();
+    await sql.query(`UPDATE ${schemaName}.meta SET value = '99' WHERE key IN ('version', 'compatible')`);
+    const { stderr } = await runIn('.', ['fleet', 'import', file, '--store', store]);
+    await close();
+    expect(stderr).toMatch(
+      /cannot be used: a later release has changed it \(version 99, .*\)\. {2}Update version-gateway\.\n$/,
+    );
+  });
+
   it('explains a file that cannot be read, and a store that cannot be reached', async () => {
     const { file } = ledgerWith([], now);
     const store = (await refusedUrl()).replace('http:', 'postgres:');
