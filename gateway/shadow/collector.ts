@@ -1,5 +1,6 @@
 import { type EvidenceKind, type EvidenceRow, otherRoute } from '../usage/usageRow.ts';
 import { ResponseComparer } from './compare.ts';
+import { unreadableContract } from './evidence.ts';
 import { ContractResponses } from './responses.ts';
 import type { ResponsePair } from './sample.ts';
 import { declaredAt, type Observation } from './shapes.ts';
@@ -56,11 +57,17 @@ export class EvidenceCollector {
     return new EvidenceCollector(versions, oldContract, newContract);
   }
 
+  /** False: the contract of `version` cannot be read, or is not OpenAPI 3. */
+  get knowsContract(): boolean {
+    return this.#oldContract.isKnown;
+  }
+
   add(given: ResponsePair): void {
     const pair = this.#isCountedByName(given)
       ? this.#withNewTemplate(given)
       : { ...given, template: otherRoute, toTemplate: undefined };
-    const observations = this.#comparer.compare(pair);
+    const hasNothingToCompare = pair.kind === 'drift' && !this.knowsContract;
+    const observations = hasNothingToCompare ? [withoutContract(pair)] : this.#comparer.compare(pair);
     for (const one of observations) this.#count(pair, one);
     const areBodiesCompared = observations.some(({ what, detail }) => what === 'pair' && detail === 'body');
     if (areBodiesCompared) this.#addListedFields(pair);
@@ -145,4 +152,9 @@ export class EvidenceCollector {
     this.#rows.set(key, row);
     return row;
   }
+}
+
+/** The observation about a response that is to be compared with a contract that cannot be read. */
+function withoutContract({ old: { status } }: ResponsePair): Observation {
+  return { status, path: '', what: 'pair', detail: unreadableContract, declares: '', oldShare: 1, newShare: 1 };
 }

@@ -4,7 +4,7 @@ import { plural } from '../shared/text.ts';
 import { maxEvidenceRows } from '../usage/ledger/evidence.ts';
 import type { UsageQueries } from '../usage/usageQueries.ts';
 import type { EvidenceRow } from '../usage/usageRow.ts';
-import { evidenceHash, isPairRow, parentsOf, sumPairs } from './evidence.ts';
+import { evidenceHash, isPairRow, parentsOf, sumPairs, unreadableContract } from './evidence.ts';
 import type { ShadowQuery } from './report.ts';
 
 /** Something in the responses of a version that its contract does not declare. Instants as RFC 3339. */
@@ -30,7 +30,10 @@ const maxFindings = 50;
 export async function driftReport(queries: UsageQueries, snapshot: Snapshot, query: ShadowQuery) {
   const { version, now } = query;
   const allRows = (await queries.evidence?.of(version)) ?? [];
-  const { rows, isCurrent } = latestEvidence(allRows, snapshot, version);
+  const { rows: latestRows, isCurrent } = latestEvidence(allRows, snapshot, version);
+  const isUncompared = (row: EvidenceRow): boolean => isPairRow(row) && row.detail === unreadableContract;
+  const rows = latestRows.filter((row) => !isUncompared(row));
+  const uncompared = sumPairs(latestRows.filter(isUncompared));
   const routes = [...Map.groupBy(rows, ({ route }) => route)].map(([route, routeRows]) => routeDrift(route, routeRows));
   const findingCount = routes.reduce((sum, { finding_count: ofRoute }) => sum + ofRoute, 0);
   const responses = routes.reduce((sum, one) => sum + one.responses, 0);
@@ -54,7 +57,7 @@ export async function driftReport(queries: UsageQueries, snapshot: Snapshot, que
       .toSorted((a, b) => b.finding_count - a.finding_count || b.responses - a.responses)
       .slice(0, maxRoutes)
       .map(({ begin: _begin, end: _end, ...route }) => route),
-    notes: [...notesOn(query, snapshot, queries, { allRows, isCurrent }), ...(query.notes ?? [])],
+    notes: [...notesOn(query, snapshot, queries, { allRows, isCurrent, uncompared }), ...(query.notes ?? [])],
   };
 }
 
@@ -134,7 +137,11 @@ function notesOn(
   { version, now }: ShadowQuery,
   { versions }: Snapshot,
   { evidence }: UsageQueries,
-  { allRows, isCurrent }: { readonly allRows: readonly EvidenceRow[]; readonly isCurrent: boolean },
+  {
+    allRows,
+    isCurrent,
+    uncompared,
+  }: { readonly allRows: readonly EvidenceRow[]; readonly isCurrent: boolean; readonly uncompared: number },
 ): string[] {
   const notes: string[] = [];
   const until = versions.get(version)?.drift?.until;
@@ -145,6 +152,10 @@ function notesOn(
   if (!isCurrent)
     notes.push(
       'The contract or the comparison has changed since these responses were compared. New evidence begins with the next response.',
+    );
+  if (uncompared > 0)
+    notes.push(
+      `${plural(uncompared, 'response')} of /${version} ${uncompared === 1 ? 'was' : 'were'} not compared: its contract is not OpenAPI 3, or a file that it refers to cannot be read.`,
     );
   if (allRows.length >= maxEvidenceRows)
     notes.push(

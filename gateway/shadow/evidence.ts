@@ -57,6 +57,9 @@ export function isPairRow({ what, detail }: EvidenceRow): boolean {
   return what === 'pair' && detail !== 'more paths';
 }
 
+/** The `detail` of a pair row: the contract with which the responses are compared cannot be read. */
+export const unreadableContract = 'unreadable contract';
+
 export function sumPairs(rows: readonly EvidenceRow[]): number {
   return rows.reduce((total, { pairs }) => total + pairs, 0);
 }

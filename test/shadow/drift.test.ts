@@ -102,6 +102,28 @@ it('reports what live responses have and the contract does not declare, and send
   expect((await command('status')).stdout).toMatch(/\/v2 +stopped +\S+ +3\n/);
 });
 
+it.each([
+  ['is not OpenAPI 3', { swagger: '2.0' }],
+  ['has a broken reference', { openapi: '3.1.0', paths: { '/drinks': { $ref: 'missing.json' } } }],
+])('claims nothing about a version whose contract %s', async (_name, document) => {
+  const file = join(temporaryFolder(), 'v2.json');
+  writeFileSync(file, JSON.stringify({ info: { title: 'Drinks', version: '2' }, paths: {}, ...document }));
+  const drift = { sample: '100%', rate: '1000/s', until: tomorrow };
+  const { port, admin } = await startShadowed({
+    v2: { contract: file, drift },
+    usage: { store: join(temporaryFolder(), 'usage.db') },
+  });
+  for (let drink = 0; drink < 2; drink += 1) await (await fetch(`http://127.0.0.1:${port}/v2/drinks`)).text();
+  const command = async (name: string, ...args: string[]) =>
+    (await runIn('/', ['drift', name, ...args, '--admin', admin])).stdout;
+  await eventually(async () =>
+    expect(await command('report', '/v2')).toBe(`No responses of /v2 were compared with its contract yet.
+  2 responses of /v2 were not compared: its contract is not OpenAPI 3, or a file that it refers to cannot be read.
+`),
+  );
+  expect(await command('status')).toMatch(/\/v2 +running +\S+ +0\n$/);
+});
+
 it('finds statuses, media types, broken bodies and values that violate the contract', async () => {
   expect(await found([json({ id: 1 }), json({ id: 2, names: { any: 'x' }, items: [{ a: 1 }] })])).toEqual([]);
   expect(await found([json({ error: 'x' }, 404)])).toEqual(['0 status 404  1']);
