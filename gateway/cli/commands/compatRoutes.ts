@@ -47,7 +47,8 @@ export async function compareRoutes(
   const base = baseOf(dirname(path), io.cwd);
   const ref = options.against ?? 'HEAD';
   const past = new EarlierContracts(ref, path, base, io.env);
-  const notes = [...notesOn(versions, past, file, ref), ...(problem === undefined ? [] : [unknownCallsNote(problem)])];
+  const notCompared = notesOn(versions, past, file, ref);
+  const unknownCalls = problem === undefined ? undefined : unknownCallsNote(problem);
   const pairs: PairReport[] = [];
   const compare = (pair: ComparedContracts): void => {
     progress.show(`comparing ${pair.title}`);
@@ -71,7 +72,7 @@ export async function compareRoutes(
   pairs.sort((a, b) => Number(a.between === 'majors') - Number(b.between === 'majors'));
   const { exemptions, levels } = settings;
   return {
-    report: { pairs, staleExemptions: exemptions.stale, rulesOff: rulesOff(levels), notCompared: notes },
+    report: { pairs, staleExemptions: exemptions.stale, rulesOff: rulesOff(levels), notCompared, unknownCalls },
     folder: base,
   };
 }

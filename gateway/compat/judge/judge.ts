@@ -152,6 +152,8 @@ export interface CompatReport {
   readonly rulesOff: readonly string[];
   /** Contracts that were not compared, and why. */
   readonly notCompared: readonly string[];
+  /** Why the calls of the routes are not known, as a sentence without a full stop. It does not decide the result. */
+  readonly unknownCalls?: string | undefined;
 }
 
 const majorRule = 'major-without-breaking-change';

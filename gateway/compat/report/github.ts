@@ -24,7 +24,12 @@ const annotatedLevels = ['error', 'warn'] as const;
  */
 export function asGithub(report: CompatReport, workingTree: WorkingTree): string {
   const stale = report.staleExemptions.map((one) => command('error', { title: 'stale exemption' }, staleInWords(one)));
-  const notes = report.notCompared.map((note) => command('warning', { title: 'not compared' }, safeText(note)));
+  const notes = [
+    ...report.notCompared.map((note) => command('warning', { title: 'not compared' }, safeText(note))),
+    ...(report.unknownCalls === undefined
+      ? []
+      : [command('warning', { title: 'calls' }, safeText(report.unknownCalls))]),
+  ];
   const annotations = annotatedLevels.flatMap((level) => [
     ...report.pairs.flatMap((pair) =>
       findingsDecidingResult(pair)

@@ -6,6 +6,7 @@ import type { Between, CompatReport, Exemption, PlacedFinding } from '../judge/j
 import { basisOf, type Rule } from '../rules/rules.ts';
 import { renameInWords } from '../rules/words.ts';
 import { type CompatSummary, summaryOf } from './summary.ts';
+import { notesOf } from './words.ts';
 
 // In characters. Longer texts, and the JSON of longer values, are cut.
 const longestText = 4096;
@@ -80,7 +81,7 @@ export function asJson(report: CompatReport): JsonReport {
     })),
     stale: report.staleExemptions.map(({ why, exemption }) => ({ why, exemption: exemptionAsJson(exemption) })),
     off: report.rulesOff.map(cut),
-    notes: report.notCompared.map(cut),
+    notes: notesOf(report).map(cut),
     summary: summaryOf(report),
   };
 }

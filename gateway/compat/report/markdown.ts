@@ -63,6 +63,7 @@ function sectionsOf(report: CompatReport): Section[] {
     listSection(plural(stale, 'stale exemption'), report.staleExemptions.map(staleInWords)),
     findingsSection(plural(warnings, 'warning'), report, 'warn'),
     listSection('Not compared', report.notCompared),
+    listSection('Calls', report.unknownCalls === undefined ? [] : [report.unknownCalls]),
     exemptedSection(`${plural(exempted, 'finding')} exempted`, report),
     findingsSection(infosInWords(report), report, 'info', { isFolded: true }),
   ].filter(({ rows }) => rows.length > 0);

@@ -10,7 +10,7 @@ import {
 } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
 import { renameInWords, routeInWords } from '../rules/words.ts';
-import { dayOf, existsInContract, safeText, staleInWords, uriOf, type WorkingTree } from './words.ts';
+import { dayOf, existsInContract, notesOf, safeText, staleInWords, uriOf, type WorkingTree } from './words.ts';
 
 export interface SarifOptions extends WorkingTree {
   /** The version of this program. */
@@ -121,14 +121,15 @@ export function sarifLog(
   };
 }
 
-function invocationOf({ staleExemptions, rulesOff, notCompared }: CompatReport): SarifInvocation {
+function invocationOf(report: CompatReport): SarifInvocation {
+  const { staleExemptions, rulesOff } = report;
   return {
     executionSuccessful: true,
     toolConfigurationNotifications: staleExemptions.map((one) => ({
       level: 'error',
       message: textOf(staleInWords(one)),
     })),
-    toolExecutionNotifications: notCompared.map((note) => ({ level: 'warning', message: textOf(note) })),
+    toolExecutionNotifications: notesOf(report).map((note) => ({ level: 'warning', message: textOf(note) })),
     ruleConfigurationOverrides: rulesOff.map((id) => ({ descriptor: { id }, configuration: { enabled: false } })),
   };
 }

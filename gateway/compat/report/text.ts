@@ -17,6 +17,7 @@ import {
   existsInContract,
   firstRouteOf,
   moreRoutes,
+  notesOf,
   placeInWords,
   renameNote,
   safeText,
@@ -52,8 +53,8 @@ export function asText(report: CompatReport, options: TextOptions): string {
   const { paint } = options;
   const blocks = report.pairs.flatMap((pair) => pairAsText(pair, report, options));
   for (const stale of report.staleExemptions) blocks.push([`${levelAsText('error', paint)}  ${staleInWords(stale)}`]);
-  if (report.notCompared.length > 0)
-    blocks.push(report.notCompared.map((note) => `${paint('yellow', 'note')}  ${safeText(note)}`));
+  const notes = notesOf(report);
+  if (notes.length > 0) blocks.push(notes.map((note) => `${paint('yellow', 'note')}  ${safeText(note)}`));
   blocks.push([paint(verdictStyles[summaryOf(report).verdict], `${summaryInWords(report)}.`)]);
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }

@@ -3,7 +3,7 @@ import { plural, printable, printableExcerpt } from '../../shared/text.ts';
 import type { RouteName } from '../diff/routes.ts';
 import type { TextPosition } from '../document/positions.ts';
 import type { Finding, Site } from '../judge/findings.ts';
-import type { PlacedFinding, StaleExemption } from '../judge/judge.ts';
+import type { CompatReport, PlacedFinding, StaleExemption } from '../judge/judge.ts';
 import { renameInWords, routeInWords } from '../rules/words.ts';
 
 /** Makes text of a contract safe to print. Such text is untrusted and may have any length. */
@@ -24,6 +24,11 @@ export function sentenceWithoutRoute({ sentence, routes }: Pick<Finding, 'senten
   const name = routes[0] && routeInWords(routes[0]);
   if (name === undefined || !sentence.startsWith(name)) return sentence;
   return sentence.slice(name.length).replace(/^:? /, '');
+}
+
+/** The remarks that are not about a finding. */
+export function notesOf({ notCompared, unknownCalls }: CompatReport): readonly string[] {
+  return unknownCalls === undefined ? notCompared : [...notCompared, unknownCalls];
 }
 
 /** The first route of a finding. Reports group findings by it. */
