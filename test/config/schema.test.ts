@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv } from 'ajv';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { identifier } from '../../gateway/config/schema/words.ts';
 import { jsonSchema, type SchemaNode, schemaText } from '../../gateway/config/schema.ts';
 import { fixturesIn, parseIn } from './fixtures.ts';
 
@@ -27,6 +28,14 @@ it.each(['unknown-key', 'prefix-shape', 'type-forms', 'type-units', 'type-dates'
   (name) => {
     const fixture = fixturesIn('bad-routes').find((candidate) => candidate.name === name);
     expect(validate(parse(fixture?.input ?? ''))).toBe(false);
+  },
+);
+
+it.each(['jwt:sub', 'header:x-client-id', 'jwt:a b', 'header:'])(
+  'accepts and refuses the identifier %s, like the gateway',
+  (entry) => {
+    const isAccepted = identifier.safeParse(entry).success;
+    expect(validate({ routes: { '/v1': 'http://127.0.0.1:1' }, usage: { identify: [entry] } })).toBe(isAccepted);
   },
 );
 

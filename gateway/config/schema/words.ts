@@ -97,7 +97,7 @@ export const identifier = scalar({
   expected: 'header:NAME, jwt:CLAIM, user-agent or address',
   json: {
     type: 'string',
-    pattern: "^(header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|jwt:.+|user-agent|address)$",
+    pattern: "^(header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|jwt:\\S+|user-agent|address)$",
     examples: ['header:x-client-id', 'jwt:sub', 'user-agent', 'address'],
   },
   parse: (input): Identifier | WrongValue => {
