@@ -110,8 +110,9 @@ export class BrownoutControl {
       return { kind: 'nothing', reason: `No brownout of /${name} ${what}.` };
     }
     const { state, reason } = this.#statusOf(version, window, now);
+    const why = reason === null ? '' : `: ${reason}`;
     if (state === 'stopped' || state === 'skipped' || state === 'ended')
-      return { kind: 'nothing', reason: `The brownout of /${name} was ${state} before: ${reason}.` };
+      return { kind: 'nothing', reason: `The brownout of /${name} was ${state} before${why}.` };
     const key = brownoutKey(name, window);
     this.#decide({ key, version, window }, 'stopped', `stopped by ${by}`);
     const [, isStored] = await Promise.all([this.#publish(), this.#storeAndReadInTurn()]);
@@ -182,7 +183,6 @@ export class BrownoutControl {
     this.#keysInBackground.add(key);
     void work()
       .then(() => void this.#publish())
-      // A report of the workers fails only while the gateway is stopping.
       .catch(() => {})
       .finally(() => this.#keysInBackground.delete(key));
   }

@@ -59,6 +59,13 @@ it('stores a stop before a slow process has confirmed it', async () => {
   expect(told).toEqual([[key], []]);
 });
 
+it('does not stop a brownout that has ended before an edit made it longer', async () => {
+  const { running, ledger } = control();
+  ledger.saveBrownouts([{ ...approved, state: 'ended' }]);
+  await expect.poll(() => running.status()[0]?.state, { timeout: 5_000 }).toBe('ended');
+  expect(await running.stop('v1')).toEqual({ kind: 'nothing', reason: 'The brownout of /v1 was ended before.' });
+});
+
 it('tells the processes that a brownout has ended early before it stores the end', async () => {
   let isDown = false;
   const { told, time } = control((storeAndRead) => async (records) => {
