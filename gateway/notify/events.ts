@@ -98,7 +98,7 @@ export function dateEvents(snapshot: Snapshot, now: number, brownouts: readonly 
   return [...endingEvents, ...announcedBrownouts(snapshot, now, brownouts)];
 }
 
-/** The brownouts that are due within their notice. The title is `is due`: shortly before the start, a brownout may still be skipped. */
+/** The brownouts that are due within their notice. Shortly before its start, a brownout may still be skipped. */
 function announcedBrownouts(snapshot: Snapshot, now: number, statuses: readonly BrownoutStatus[]): NotifyEvent[] {
   const noticeMs = snapshot.brownout.notice || defaultNoticeMs;
   const cancelledStatuses = statuses.filter(({ state }) => state === 'stopped' || state === 'skipped');

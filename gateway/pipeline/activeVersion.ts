@@ -75,7 +75,7 @@ export class ActiveVersion {
   readonly retryBudget: RetryBudget;
   /** The version whose backend serves this version through an adapter. Undefined: the version has a backend of its own. */
   readonly adaptedFrom: Version | undefined;
-  /** Set by the first request of a version with a `adaptedFrom`. */
+  /** Set by the first request of a version with `adaptedFrom`. */
   adapter: ActiveAdapter | undefined;
   /** Set by the first request of a version with `grease`. */
   grease: ActiveGrease | undefined;

@@ -10,8 +10,8 @@ import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
 type AdapterSection = NonNullable<RouteEntry['route']['adapter']>;
 
 /**
- * The settings of a version's adapter. `pairs`: the comparisons that `serve` requires. `derivedFromContracts` is added after both contracts have
- * been compared.
+ * The settings of a version's adapter. `pairs`: the comparisons that `serve` requires. `derivedFromContracts` is added after both
+ * contracts have been compared.
  */
 export function adapterOf({ key, route }: Pick<RouteEntry, 'key' | 'route'>): AdapterSettings | undefined {
   const { adapter } = route;
