@@ -56,7 +56,7 @@ export function judgeDifference(
   if (!collectedChange || level === 'info') return undefined;
   const { change, occurrences } = collectedChange;
   const { steps } = occurrences[0];
-  // A client may not know another value of an `enum` (`value`), or any value if the `enum` is missing (`values`).
+  // The receiver may not know a new value of an `enum` (`value`), or a value that no `enum` lists any more (`values`).
   const isFault =
     level === 'error' || faultsInAdapters.has(rule) || change.kind === 'value' || change.kind === 'values';
   const hasInvalidPattern = direction === 'response' && isInvalidPattern(change);

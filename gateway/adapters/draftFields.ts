@@ -113,7 +113,7 @@ function renameOfOnlyField(
   const mayBecome = (field: Field, other: Field): boolean => {
     if ((other.isRequired && !field.isRequired) || isEnvelope(field, other, context)) return false;
     const likeness = likenessOf(field.schema, other.schema, context);
-    // Lists are a kind of their own, even if their items differ. Most other values can be converted to each other.
+    // A convertible list is also a candidate. Other convertible values are not: nearly all can be converted to each other.
     return (
       likeness === 'same' || (likeness === 'convertible' && isList(field, context.from) && isList(other, context.to))
     );

@@ -271,7 +271,7 @@ function upgradeFields({ upgrade }: RequestHeadParts): string {
 // RFC 9110 §7.6.2 allows recipients a maximum of their own.
 const maxHops = 1_000_000;
 
-/** RFC 9110 §7.6.2: each hop decrements Max-Forwards of OPTIONS and TRACE. The gateway refuses TRACE, and itself answers an OPTIONS with 0. */
+/** RFC 9110 §7.6.2: each hop decrements Max-Forwards of OPTIONS. An OPTIONS with 0 is not forwarded, and TRACE is refused. */
 function maxForwardsField({ method, fields: { maxForwards } }: RequestHeadParts): string {
   if (maxForwards === undefined) return '';
   const isDecremented = method === 'OPTIONS' && /^[0-9]+$/.test(maxForwards);

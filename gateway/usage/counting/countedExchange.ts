@@ -62,7 +62,7 @@ export function isAccepted(status: number): boolean {
   return status >= 200 && status < 300;
 }
 
-/** True if all requests failed. False for counts without a request: those of a stream after its first hour, where the request is counted. */
+/** True if all requests failed. False without a request, as in the later hours of a stream, which is counted in its first hour. */
 export function onlyFails({ requests, failing }: { readonly requests: number; readonly failing: number }): boolean {
   return failing > 0 && requests === failing;
 }
