@@ -16,8 +16,8 @@ export interface CopyPlan {
   readonly versionChain: VersionChain;
   /** Whether responses of `to` are compared after the version's adapter has changed them. */
   readonly isAdapted: boolean;
-  /** Path template of `deny` → its methods, separated by spaces. */
-  readonly denied: PathTable<string>;
+  /** Method → the path templates that `deny` has with it. */
+  readonly denied: ReadonlyMap<string, PathTable<true>>;
   /** The fields of `usage.identify`, in lower case. They are not copied. */
   readonly identifying: ReadonlySet<string>;
   readonly secrets: SecretNames;
@@ -48,9 +48,10 @@ export function copyPlanOf(
   if (settings === undefined || to === undefined) return undefined;
   const key = shadowKey(version);
   const share = before?.key === key ? before.share : new FairShare(settings);
-  const denied = new PathTable(
-    [...Map.groupBy(settings.deny, ({ path }) => path)].map(([path, rows]) => {
-      return [path, rows.map(({ method }) => method).join(' ')] as const;
+  // A table for each method, because a table finds only one template for a path: `HEAD /a/all` must not hide `GET /a/{id}`.
+  const denied = new Map(
+    [...Map.groupBy(settings.deny, ({ method }) => method)].map(([method, rows]) => {
+      return [method, new PathTable(rows.map(({ path }) => [path, true] as const))] as const;
     }),
   );
   const identifying = new Set(identifyingFields);
@@ -83,8 +84,18 @@ export function chainBetween(version: Version, to: Version, snapshot: Snapshot):
 
 /** Whether `deny` lists the route. A GET in `deny` includes HEAD. */
 export function isDenied({ denied }: CopyPlan, method: string, resource: string): boolean {
-  const methods = denied.find(resource)?.value.split(' ') ?? [];
-  return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
+  // Backends treat `/%65xport` like `/export` (RFC 3986 §6.2.2.2).
+  const paths = resource.includes('%') ? [resource, withoutNeedlessEscapes(resource)] : [resource];
+  const tables = [denied.get('GET'), method === 'HEAD' ? denied.get('HEAD') : undefined];
+  return tables.some((table) => paths.some((path) => table?.find(path) !== undefined));
+}
+
+/** Decodes the escapes of characters that need none. */
+function withoutNeedlessEscapes(path: string): string {
+  return path.replace(/%[2-7][\da-f]/gi, (escaped) => {
+    const character = decodeURIComponent(escaped);
+    return /[\w.~-]/.test(character) ? character : escaped;
+  });
 }
 
 // The header fields and query parameters by which clients of some frameworks override the method, in lower case and without separators.
