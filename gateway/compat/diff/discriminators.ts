@@ -44,6 +44,8 @@ function compareMappings(pair: SchemaPair, old: Located, now: Located, newNames:
   const [oldValues, newValues] = [discriminatorValuesOf(oldSchema), discriminatorValuesOf(newSchema)];
   const [oldTargets, newTargets] = [targetsOf(oldSchema), targetsOf(newSchema)];
   const areSubtypes = oldSchema.isSubtype && newSchema.isSubtype;
+  const isChoiceMerged = pair.old.choices.length > 0 && pair.new.choices.length === 0;
+  const newPartNames = new Set(newSchema.parts.map(({ located }) => located.place.key));
   for (const [value, target] of oldValues) {
     // The name of a schema is a value of the discriminator even if the mapping omits it.
     const sameNamed = newTargets.get(value);
@@ -54,8 +56,8 @@ function compareMappings(pair: SchemaPair, old: Located, now: Located, newNames:
     if (areSubtypes && !isKeptTarget && !losesOwnValue(pair, target, kept)) continue;
     if (kept && !haveSameTarget(pair, target, kept, newNames))
       pair.addChange('structure', 'changed', 'mapping', target, kept, { is: 'mapping', value });
-    // A removed alternative has its own change.
-    else if (!kept && isKeptTarget)
+    // A removed alternative has its own change, unless the last alternative became a part of the schema.
+    else if (!kept && (isKeptTarget || (isChoiceMerged && !newPartNames.has(targetNameOf(target.value)))))
       pair.addChange('value', 'removed', noChangeName, target, now, { is: 'values', values: [JSON.stringify(value)] });
   }
   const keptNames = new Set(newNames.values());

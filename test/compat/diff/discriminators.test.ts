@@ -132,6 +132,20 @@ describe.each(['oneOf', 'anyOf'])('%s', (keyword) => {
       ['structure-changed'],
       ['response-strengthened'],
     ],
+    [
+      'only one alternative of two remains',
+      { schemas: { Cat: cat, Dog: dog } },
+      { schemas: { Dog: dog } },
+      ['filter-value-removed', 'structure-equivalent'],
+      ['response-strengthened', 'structure-equivalent'],
+    ],
+    [
+      'only one alternative of two remains, with its value',
+      { schemas: { Cat: cat, Dog: dog }, mapping: mapped('Cat') },
+      { schemas: { Dog: dog }, mapping: { d: 'Dog' } },
+      ['filter-value-removed', 'structure-equivalent'],
+      ['response-strengthened', 'structure-equivalent'],
+    ],
   ])('%s', (_what, old, now, request, response) => {
     expect(between('request', old, now, keyword)).toEqual(request);
     expect(between('response', old, now, keyword)).toEqual(response);
