@@ -30,16 +30,19 @@ function eventsOf(overview: Overview, snapshot: Snapshot): LifecycleEvent[] {
 }
 
 function eventsOfVersion(
-  { version, brownouts, isWaived, successor, guide }: VersionOverview,
+  { version, stage, brownouts, isWaived, successor, guide }: VersionOverview,
   index: string,
 ): LifecycleEvent[] {
-  const { name, deprecation, sunset, retired, afterSunset, info, contract } = version;
+  const { name, deprecation, sunset, afterSunset, info, contract } = version;
   const waivedNote = isWaived ? ', except requests of single clients, each until its own date' : '';
   const page = info ?? guide ?? index;
   const moveNote = successor ? ` Move to /${successor.name}: ${successor.url}` : '';
-  const retiredNote = retired ? ` /${name} is retired: every request is answered 410 Gone${waivedNote}.` : '';
+  const retiredNote =
+    stage === 'retired' ? ` /${name} is retired: every request is answered 410 Gone${waivedNote}.` : '';
   const event = (kind: string, at: number | undefined, title: string, text: string): LifecycleEvent[] =>
-    at === undefined ? [] : [{ key: `${name} ${kind}`, at, title, text: `${text}${retiredNote}${moveNote}`, page }];
+    at === undefined
+      ? []
+      : [{ key: `${name} ${kind}`, at, title, text: text + (kind === 'retired' ? '' : retiredNote) + moveNote, page }];
   return [
     ...event('deprecation', deprecation, `/${name} is deprecated`, `/${name} is no longer recommended.`),
     ...event('sunset', sunset, `Sunset of /${name}`, `/${name} may stop at any time from now on.`),

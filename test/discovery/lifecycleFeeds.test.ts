@@ -196,6 +196,19 @@ describe('the dates', () => {
       value: '/v0 is no longer recommended. /v0 is retired: every request is answered 410 Gone. Move to /v1: /v1',
     });
   });
+
+  it('say that a version is retired by its date', async () => {
+    const ends = { 'GET /old': { deprecation: '2026-06-01' } };
+    const settings = { deprecation: '2026-07-01', sunset: '2026-08-01', after_sunset: 'gone', ends };
+    const events = eventsIn(await served('/lifecycle.ics', await serveDiscovery(withVersion(settings))));
+    const note = 'is answered 410 Gone. Move to /v9: https://api.example.com/v9';
+    expect(events.map(({ text }) => text)).toEqual([
+      `GET /v1/old is no longer recommended. /v1 is retired: every request ${note}`,
+      `/v1 is no longer recommended. /v1 is retired: every request ${note}`,
+      `/v1 may stop at any time from now on. /v1 is retired: every request ${note}`,
+      `Every request to /v1 ${note}`,
+    ]);
+  });
 });
 
 describe('ids and times of change', () => {
