@@ -9,7 +9,10 @@ export function brownoutKey(version: string, { at }: Pick<BrownoutWindow, 'at'>)
   return `${version} ${rfc3339(at)}`;
 }
 
-/** The `brownoutKey` of a skipped or stopped brownout of the current configuration → when that was decided, epoch ms. */
+/**
+ * The `brownoutKey` of a skipped or stopped brownout of the current configuration → when that was decided, epoch ms. Also of a
+ * brownout that an edit made longer after it had ended, because it does not start again.
+ */
 export type CancelledBrownouts = ReadonlyMap<string, number>;
 
 type PlannedBrownouts = Pick<AcceptedVersion, 'name' | 'brownouts'>;
@@ -19,12 +22,15 @@ export function cancelledBrownouts(
   versions: readonly PlannedBrownouts[],
   recordOf: (key: string) => BrownoutRecord | undefined,
 ): CancelledBrownouts {
-  const keys = versions.flatMap(({ name, brownouts }) => brownouts.map((window) => brownoutKey(name, window)));
   return new Map(
-    keys.flatMap((key): [string, number][] => {
-      const record = recordOf(key);
-      return record?.state === 'skipped' || record?.state === 'stopped' ? [[key, record.changed]] : [];
-    }),
+    versions.flatMap(({ name, brownouts }) =>
+      brownouts.flatMap((window): [string, number][] => {
+        const key = brownoutKey(name, window);
+        const { state, changed = 0 } = recordOf(key) ?? {};
+        const hasEndedEarly = state === 'ended' && changed < window.end;
+        return state === 'skipped' || state === 'stopped' || hasEndedEarly ? [[key, changed]] : [];
+      }),
+    ),
   );
 }
 

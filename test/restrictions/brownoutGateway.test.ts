@@ -129,6 +129,24 @@ it('is not announced any more after it was skipped or stopped', async () => {
   expect([await starts(), await cancelled()]).toEqual([['2027-05-02T14:00:00Z'], 2]);
 });
 
+it('is not announced again if an edit makes it longer after it has ended', async () => {
+  const { gateway, file } = await start();
+  gateway.at(soon);
+  await reaches(gateway, 'approved');
+  gateway.at(end);
+  await expect.poll(() => gateway.notices, { timeout: 10_000 }).toEqual([expect.stringMatching(/has ended$/)]);
+  const v1 = { ...file.routes['/v1'], brownouts: [{ ...window, for: '3h' }] };
+  const guard = { quiet: 'off', notice: 'off', force: { '/v1': 'it was too short' } };
+  expect(await gateway.edit({ ...file, routes: { ...file.routes, '/v1': v1 }, guard })).toMatchObject({
+    kind: 'reloaded',
+  });
+  gateway.at('2027-03-02T15:10:00Z');
+  expect(await statusOf(gateway)).toBe(200);
+  const index = async () => (await ask(gateway.port, get('/', 'Accept: application/json'))).body;
+  await expect.poll(index, { timeout: 10_000 }).not.toContain('brownouts');
+  expect((await ask(gateway.port, get('/lifecycle.ics'))).body).toContain('Cancelled: from 2027-03-02T15:00:00Z on');
+});
+
 it('leaves a response and a tunnel open that began before it', async () => {
   const rest = Promise.withResolvers<void>();
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 2\r\n\r\n';
