@@ -135,7 +135,7 @@ function renameOfOnlyField(
     from,
     to,
     certainty,
-    note: `${from} → ${to}: ${from} is the only ${kind} that ${context.receiver} does not have`,
+    note: `\`${from}\` is the only ${kind} that ${context.receiver} does not have`,
   };
 }
 

@@ -29,7 +29,7 @@ const lostCounts =
   'The shared store of the fleet has lost counts of this gateway that it had confirmed: was it restored from a backup?  Coverage restarts: the time before this does not count towards a quiet period.';
 
 const foldedCounts = ({ spool }: FleetSettings): string =>
-  `More than ${withCommas(Math.round(spool / 1024 ** 2))} MiB of counts wait for the shared store: routes and then clients are counted together.  Totals stay exact.`;
+  `More than ${withCommas(Math.round(spool / 1024 ** 2))} MiB of counts wait for the shared store: the oldest are added up over all routes, and later over all clients.  Totals stay exact.`;
 
 const refusedCounts = (reason: string): string =>
   `The shared store of the fleet does not accept the counts of this gateway: ${reason}.  They wait on disk and are sent again.`;
@@ -118,7 +118,7 @@ export class Fleet {
     return this.#ledger.outbox;
   }
 
-  /** How much of `fleet.spool` is used. Above 1, routes and then clients are counted together. */
+  /** How much of `fleet.spool` is used. Above 1, waiting counts are added up over all routes, and later over all clients. */
   get spoolRatio(): number {
     return (this.outbox?.bytes ?? 0) / this.settings.spool;
   }

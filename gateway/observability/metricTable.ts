@@ -72,7 +72,7 @@ export const metricTable = {
   version_gateway_shadow_dropped_total: {
     type: 'counter',
     labels: ['version', 'reason'],
-    help: 'Sampled requests that were not sent or not compared, by reason.',
+    help: 'Samples whose copy was not sent, by reason. defect: the comparison failed.',
   },
   version_gateway_freeze_active: {
     type: 'gauge',
@@ -192,7 +192,7 @@ export const metricTable = {
   version_gateway_fleet_instances: {
     type: 'gauge',
     labels: ['state'],
-    help: 'Gateways of the fleet by state: heard, silent, left or gone. Silent includes addresses in `fleet.members` from which no gateway was heard. This metric and the following ones exist only with `fleet.store`.',
+    help: 'Gateways of the fleet by state: heard, silent, left (stopped by a signal) or gone (it does not exist any more). Silent includes addresses in `fleet.members` from which no gateway was heard. This metric and the following ones exist only with `fleet.store`.',
   },
   version_gateway_fleet_config_skew: {
     type: 'gauge',
@@ -217,7 +217,7 @@ export const metricTable = {
   version_gateway_fleet_spool_ratio: {
     type: 'gauge',
     labels: [],
-    help: 'The share of `fleet.spool` that the waiting rows take up. At 1, routes and then clients are counted together.',
+    help: 'The share of `fleet.spool` that the waiting rows take up. At 1, the oldest rows are added up over all routes, and later over all clients.',
   },
 } as const satisfies Record<string, MetricKind>;
 

@@ -211,7 +211,7 @@ function planSummary(facts: PlanFacts): string {
   const { since, until, covered_since: covered, total, losing_count: losing, others_lose: othersLose, clients } = facts;
   const mayLose = facts.may_lose === 0 ? '' : withCommas(facts.may_lose);
   if (covered === null) return 'The usage ledger is empty, so it is not known which clients would lose requests.';
-  const gap = covered > since ? ` (without a gap only since ${rfc3339(Date.parse(covered))})` : '';
+  const gap = covered > since ? ` (usage was recorded without a gap only since ${rfc3339(Date.parse(covered))})` : '';
   const period = `${lastPeriodInWords(Date.parse(until) - Date.parse(since))}${gap}`;
   if (total.lost === 0 && mayLose !== '') {
     return `It is not known whether clients would lose requests: up to ${mayLose} of the ${plural(total.served, 'request')} that backends answered in ${period}.`;

@@ -206,14 +206,13 @@ export const catalogue = {
   },
   NAME_CHANGED: {
     status: 409,
-    title: 'The name was changed meanwhile',
-    detail: 'Another user has changed the name since it was read. `name` is the current name.',
+    title: 'The name of the client was changed meanwhile',
+    detail: 'Another user has renamed the client since its name was read. `name` is its current name.',
   },
-  // For `POST /api/fleet/forget`, which marks a gateway as gone.
   NOT_FORGOTTEN: {
     status: 409,
     title: 'There is no such silent gateway',
-    detail: 'Only a gateway that is not heard can be marked as gone.',
+    detail: '`fleet forget` marks only silent gateways as gone.',
   },
   NAME_NOT_SAVED: {
     status: 409,

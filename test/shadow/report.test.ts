@@ -120,15 +120,15 @@ describe('the report of a ledger', () => {
   const schema = {
     type: 'object',
     required: ['id'],
-    properties: { id: { type: 'integer' }, glass: { type: 'string' }, never: { type: 'string' } },
+    properties: { id: { type: 'integer' }, glass: { type: 'string' }, volume: { type: 'string' } },
   };
 
   function evidence(route = '/drinks'): EvidenceRow[] {
     const rows = collect(
       contract(schema),
-      contract({ ...schema, properties: { id: { type: 'integer' }, never: { type: 'string' } } }),
+      contract({ ...schema, properties: { id: { type: 'integer' }, volume: { type: 'string' } } }),
       Array.from({ length: 30 }, (_one, index) => [
-        pairOf(json({ id: 1, glass: 'x', own: 1 }), json({ id: index === 3 ? '1' : 1 }), { at: now - day + index }),
+        pairOf(json({ id: 1, glass: 'x', garnish: 1 }), json({ id: index === 3 ? '1' : 1 }), { at: now - day + index }),
         ...(index % 10 === 0 ? [pairOf(json({ id: 1 }), json({ id: 1 }), { kind: 'control', at: now - day })] : []),
       ]).flat(),
     );
@@ -156,10 +156,10 @@ describe('the report of a ledger', () => {
   Compared from 2026-11-19T12:00:00Z to 2026-11-19T12:00:00Z, 1 day ago.
 
 GET /drinks  30 pairs, 3 control pairs; 3,000 requests since 2026-11-13
-  undeclared  200  /own absent               30 of 30  the old contract does not list the field
+  undeclared  200  /garnish absent           30 of 30  the old contract does not list the field
   undeclared  200  /id type number → string  1 of 30   the new contract does not allow it
   declared    200  /glass absent             30 of 30  the new contract does not list the field
-  No evidence on: /never (never sent).
+  No evidence on: /volume (never sent).
 
 In use and never compared: GET /menu.
 `);
@@ -168,7 +168,7 @@ In use and never compared: GET /menu.
   it('is also Markdown, with escaped names', async () => {
     const { stdout } = await shadow(['shadow', 'report', '/v1', '--format', 'markdown'], evidence('/a|b<script>'));
     expect(stdout).toContain('# Responses of /v1 and /v2');
-    expect(stdout).toContain('| undeclared | 200 | /own absent | 30 of 30 |');
+    expect(stdout).toContain('| undeclared | 200 | /garnish absent | 30 of 30 |');
     expect(stdout).not.toContain('<script>');
   });
 

@@ -62,7 +62,7 @@ export const addReplay: AddCommand = (program, io, finish) => {
     .option('--rate <n>', 'pairs of requests per second', rateArgument, 100)
     .option(
       '--repeat <n>',
-      'how often each request is sent (default: as often as needed for 40 to 100 pairs of its route)',
+      'how often each request is sent (default: once; several times if its route has fewer than 40 requests)',
       repeatArgument,
     )
     .action(async (file: string, options: CommandOptions) =>

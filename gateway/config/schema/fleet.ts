@@ -51,6 +51,6 @@ export const fleet = section({
   spool: size
     .prefault('512MiB')
     .describe(
-      'The largest disk space for counts that wait while the store cannot be reached. If they need more, routes and then clients are counted together.',
+      'The largest disk space for counts that wait while the store cannot be reached. If they need more, the oldest are added up over all routes, and later over all clients.',
     ),
 });

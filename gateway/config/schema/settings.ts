@@ -11,7 +11,7 @@ const timeouts = section({
   keep_alive: timerOrOff
     .prefault('65s')
     .describe(
-      'The longest time that a connection of a client stays idle. off: no limit with HTTP/2. An idle connection of HTTP/1.1 is then closed after the longest timeouts.write_idle of all versions.',
+      'The longest time that a connection of a client stays idle. off: an idle HTTP/2 connection stays open, and an idle HTTP/1.1 connection is closed after the longest timeouts.write_idle of all versions.',
     ),
 });
 
@@ -150,7 +150,7 @@ export const usage = section({
   identify: z
     .array(identifier)
     .prefault(['header:x-client-id', 'header:x-api-key', 'user-agent'])
-    .describe('How clients are identified. The first entry that a request contains is used.'),
+    .describe('What identifies a client. The first of these that a request contains is used.'),
   store: filePath.prefault('.version-gateway/usage.db').describe('The file of the ledger, relative to routes.yaml.'),
   retention: period.prefault('400d').describe('How long usage counts are kept.'),
   max_clients: integer(1, 10_000_000)
