@@ -140,7 +140,9 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
 
   it('says that the ledger is shorter than the period', async () => {
     const plan = await planned([row('v2', 'a', now - hour)], { covered: now - 2 * day });
-    expect(plan.summary).toContain(': in the last 7 days (usage was recorded without a gap only since 2026-11-19T12:34:56Z), backends ');
+    expect(plan.summary).toContain(
+      ': in the last 7 days (usage was recorded without a gap only since 2026-11-19T12:34:56Z), backends ',
+    );
     expect(plan.notes.map(({ code, text }) => [code, text])).toEqual([
       [
         'ledger_short',
