@@ -286,5 +286,5 @@ it('adds up what waits if it takes up too much space, and keeps the sums of each
     Object.entries(sums).reduce((total, [key, requests]) => total + (key.startsWith(version) ? requests : 0), 0);
   const [sums, expected] = [await sumsIn(direct), sumsOf(batches)];
   for (const version of ['v1', 'v2']) expect(requestsOf(sums, version)).toBe(requestsOf(expected, version));
-  expect(member.notices.filter((line) => line.includes('are counted together'))).toHaveLength(1);
+  expect(member.notices.filter((line) => line.includes('are added up over all routes'))).toHaveLength(1);
 });
