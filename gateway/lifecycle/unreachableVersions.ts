@@ -1,8 +1,8 @@
-import type { Snapshot } from '../config/snapshot.ts';
+import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { ServingReport, TargetReport } from '../observability/report.ts';
-import { stageOf, stageWithWaivers, successorOf } from './stage.ts';
+import { adaptedVersions, stageOf, stageWithWaivers, successorOf } from './stage.ts';
 
-/** A version that serves clients, but none of its targets can be reached. */
+/** A version whose backend serves clients, but none of its targets can be reached. */
 interface UnreachableVersion {
   /** The segment: `v1`. */
   readonly version: string;
@@ -21,9 +21,12 @@ export function unreachableVersions(
 ): UnreachableVersion[] {
   const targetsByVersion = new Map(versions.map((one) => [one.name, one.targets]));
   const isUnreachable = (name: string): boolean => noneReachable(targetsByVersion.get(name) ?? []);
+  // The backend of a version that has ended may still serve other versions through their adapters.
+  const isNeeded = (version: Version): boolean =>
+    stageWithWaivers(version, now) !== 'retired' || adaptedVersions(version.name, snapshot, now).length > 0;
   return snapshot.sortedVersions
     .filter(({ adapter }) => adapter?.mode !== 'serve')
-    .filter((version) => stageWithWaivers(version, now) !== 'retired' && isUnreachable(version.name))
+    .filter((version) => isNeeded(version) && isUnreachable(version.name))
     .map((version) => {
       const stage = stageOf(version, now);
       const successor = successorOf(version, snapshot, now);

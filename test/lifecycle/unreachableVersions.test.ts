@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { unreachableVersions } from '../../gateway/lifecycle/unreachableVersions.ts';
 import type { TargetReport } from '../../gateway/observability/report.ts';
+import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { servedSnapshot } from '../adapters/servedVersion.ts';
 import { startEditable, startService } from '../runtime/editableGateway.ts';
 import { eventually } from '../support/eventually.ts';
@@ -65,4 +66,15 @@ it.each([
   const versions = [{ name: 'v1', inFlight: 0, waiting: 0, lastInFlight: undefined, targets }];
   const found = unreachableVersions(snapshot, { versions }, Date.now());
   expect(found.map(({ version }) => version)).toEqual(expected);
+});
+
+it('a retired version whose backend serves another version through an adapter is reported', async () => {
+  const source = { deprecation: '2026-01-01', sunset: '2026-02-01', after_sunset: 'gone' };
+  const notices: string[] = [];
+  const running = await startGateway(servedSnapshot(await refusedUrl(), { source }), {
+    notice: (line) => notices.push(line),
+  });
+  onTestFinished(() => running.close());
+  expect((await fetch(`http://127.0.0.1:${running.port}/v1/drinks/7`)).status).toBe(502);
+  await eventually(() => expect(notices).toContain('no target of /v2 can be reached'), 5_000);
 });
