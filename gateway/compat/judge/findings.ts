@@ -107,7 +107,7 @@ function nameOf({ kind, method, path }: RouteName): RouteName {
 /** A change and the routes that it affects. */
 export interface CollectedChange {
   readonly change: Change;
-  /** The same text for equal changes at the same places. */
+  /** The same text for equal changes at the same places. It has no names of files, which depend on how a contract was named. */
   readonly identity: string;
   /** One for each route, in the order of the contract. */
   readonly occurrences: readonly [Occurrence, ...Occurrence[]];
@@ -115,7 +115,8 @@ export interface CollectedChange {
 
 /** Each change once, with all routes that it affects. Equal changes at the same places count as one. */
 export function collectChanges({ document, routes }: ContractComparison): CollectedChange[] {
-  const collected = new Map<string, CollectedChange & { readonly occurrences: Occurrence[] }>();
+  /** Identity without files → the changes with this identity, each in other files. */
+  const collected = new Map<string, (CollectedChange & { readonly occurrences: Occurrence[] })[]>();
   const identities = new Map<Change, string>();
   const changed = comparisonsWithChanges([document, ...routes.map(({ comparison }) => comparison)]);
   const gather = (root: Comparison, route: Route | undefined): void => {
@@ -128,8 +129,11 @@ export function collectChanges({ document, routes }: ContractComparison): Collec
       for (const change of comparison.changes) {
         const identity = identities.get(change) ?? identityOf(change);
         identities.set(change, identity);
-        const known = collected.get(identity);
-        if (!known) collected.set(identity, { change, identity, occurrences: [{ route, steps }] });
+        const sameIdentity = collected.get(identity) ?? [];
+        collected.set(identity, sameIdentity);
+        const known = sameIdentity.find((one) => areInSameFiles(one.change, change));
+        const suffix = sameIdentity.length === 0 ? '' : `\n${sameIdentity.length}`;
+        if (!known) sameIdentity.push({ change, identity: identity + suffix, occurrences: [{ route, steps }] });
         else if (known.occurrences.at(-1)?.route !== route) known.occurrences.push({ route, steps });
       }
       for (const { step, comparison: part } of comparison.parts.toReversed()) {
@@ -139,7 +143,12 @@ export function collectChanges({ document, routes }: ContractComparison): Collec
   };
   gather(document, undefined);
   for (const { route, comparison } of routes) gather(comparison, route);
-  return [...collected.values()];
+  return [...collected.values()].flat();
+}
+
+/** A contract may consist of files that have the same pointers: one file for each schema, for example. */
+function areInSameFiles(a: Change, b: Change): boolean {
+  return a.old?.place.file === b.old?.place.file && a.new?.place.file === b.new?.place.file;
 }
 
 function identityOf({ kind, effect, direction, name, detail, old, new: now }: Change): string {

@@ -1,6 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parse } from 'yaml';
-import { comparableName, type Finding, similarity } from '../../../gateway/compat/judge/findings.ts';
+import { compareContracts } from '../../../gateway/compat/diff/contracts.ts';
+import { comparableName, type Finding, findingsOf, similarity } from '../../../gateway/compat/judge/findings.ts';
+import { defaultLevelOf } from '../../../gateway/compat/rules/rules.ts';
+import { temporaryFolder } from '../../config/temporary.ts';
+import { open, write } from '../document/openContract.ts';
 import { contractOf, findingsBetween } from '../support/comparing.ts';
 import { contractPairs } from '../support/contractPairs.ts';
 
@@ -46,6 +50,26 @@ describe('a fingerprint', () => {
     expect(prints[0]).toBe(prints[1]);
     expect(prints[0]).not.toBe(prints[2]);
   });
+});
+
+it('are told apart if they are at the same pointer of different files', async () => {
+  const contractIn = (drinkType: string, barType: string) => {
+    const folder = temporaryFolder();
+    const fields = { drink: { $ref: 'Drink.yaml' }, bar: { $ref: 'Bar.yaml' } };
+    write(folder, {
+      'api.yaml': JSON.stringify(contractOf('response', { type: 'object', properties: fields })),
+      'Drink.yaml': `{ type: object, properties: { price: { type: ${drinkType} } } }`,
+      'Bar.yaml': `{ type: object, properties: { price: { type: ${barType} } } }`,
+    });
+    return open('api.yaml', folder);
+  };
+  const [old, now] = [await contractIn('string', 'string'), await contractIn('integer', 'boolean')];
+  const findings = findingsOf(compareContracts(old, now, defaultLevelOf));
+  expect(findings.map(({ sentence, new: site }) => [sentence, site?.place.file.name.replace(/^.*\//, '')])).toEqual([
+    ['GET /drinks: response 200 field `drink.price` was a string and is now an integer', 'Drink.yaml'],
+    ['GET /drinks: response 200 field `bar.price` was a string and is now a boolean', 'Bar.yaml'],
+  ]);
+  expect(new Set(findings.map(({ fingerprint }) => fingerprint)).size).toBe(2);
 });
 
 const [text, amount] = [{ type: 'string' }, { type: 'number' }];
