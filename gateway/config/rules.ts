@@ -66,6 +66,7 @@ import {
   shadowHasTarget,
   shadowIsOver,
   shadowNeedsEnd,
+  shadowOfAdapted,
   shadowRoutes,
   shadowWithoutContract,
 } from './rules/shadow.ts';
@@ -148,6 +149,7 @@ export const warningRules = {
   'rules-without-tag-key': restrictionsNeedTagKey,
   'claimable-waiver': waivedClientsHaveTags,
   'shadow-over': shadowIsOver,
+  'shadow-of-adapted': shadowOfAdapted,
   'drift-over': driftIsOver,
   'shadow-without-contract': shadowWithoutContract,
   'grease-without-contract': greaseWithoutContract,

@@ -36,7 +36,7 @@ export function driftKey({ name, drift }: Pick<Version, 'name' | 'drift'>): stri
   return `${name} drift-${hash.slice(0, 16)}`;
 }
 
-/** Undefined: the version has no shadow. `before`: the former plan; its `share` is kept if the settings are the same. */
+/** Undefined: the version has no shadow, or no copies can be sent. `before`: the former plan; its `share` is kept if the settings are the same. */
 export function copyPlanOf(
   version: Version,
   snapshot: Snapshot,
@@ -45,7 +45,8 @@ export function copyPlanOf(
 ): CopyPlan | undefined {
   const { shadow: settings } = version;
   const to = settings && snapshot.versions.get(settings.to);
-  if (settings === undefined || to === undefined) return undefined;
+  // If an adapter serves `to`, its targets are those of another version, which does not have its paths.
+  if (settings === undefined || to === undefined || to.adapter?.mode === 'serve') return undefined;
   const key = shadowKey(version);
   const share = before?.key === key ? before.share : new FairShare(settings);
   // A table for each method, because a table finds only one template for a path: `HEAD /a/all` must not hide `GET /a/{id}`.

@@ -1,6 +1,9 @@
 import { gzipSync } from 'node:zlib';
-import { expect, it } from 'vitest';
-import { type Answer, answer } from '../support/backend.ts';
+import { expect, it, onTestFinished } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { startGateway } from '../../gateway/runtime/gateway.ts';
+import { servedSnapshot } from '../adapters/servedVersion.ts';
+import { type Answer, answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { freeUrl } from '../support/gateway.ts';
 import { ask, connectTo, get, message, post } from '../support/rawClient.ts';
@@ -66,6 +69,24 @@ it('never copies other methods, GETs with a body, denied routes, copies, and req
   expect(gateway.v1.requests).toHaveLength(12);
   const copies = gateway.v2.requests.filter(({ raw }) => /^X-Shadow: 1\r$/m.test(raw));
   expect(copies.map(({ raw }) => raw.split(' ', 2).join(' '))).toEqual(['GET /last']);
+});
+
+it('sends nothing to a version that an adapter serves, because its targets are those of another version', async () => {
+  const ok = answer(200, '{"name":"a","price":"3"}', 'Content-Type: application/json');
+  const [v0, own, source] = [await startBackend(ok), await startBackend(ok), await startBackend(ok)];
+  const { sortedVersions, ...rest } = servedSnapshot(source.url, { version: { upstream: own.url } });
+  const routes = { '/v0': { upstream: v0.url, shadow: { ...everything, to: '/v1' } }, '/v1': own.url };
+  const [shadowed] = snapshotFrom({ routes }).sortedVersions;
+  const shadow = shadowed?.shadow && { ...shadowed.shadow, to: 'v0' };
+  const all = [shadowed, ...sortedVersions.map((one) => (one.name === 'v2' ? { ...one, shadow } : one))];
+  const versions = new Map(all.flatMap((one) => (one ? [[one.name, one] as const] : [])));
+  const running = await startGateway({ ...rest, sortedVersions: [...versions.values()], versions });
+  onTestFinished(() => running.close());
+  await ask(running.port, get('/v0/drinks/7'));
+  await ask(running.port, get('/v2/cocktails/7'));
+  // A copy of the first request would have been sent before that of the second one.
+  await eventually(() => expect(v0.requests).toHaveLength(2));
+  expect([own, source].map(({ requests }) => requests.length)).toEqual([0, 1]);
 });
 
 it('copies a HEAD as a HEAD', async () => {

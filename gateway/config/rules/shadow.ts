@@ -111,6 +111,15 @@ export const shadowIsOver: WarningRule = (context, now) =>
         ],
   );
 
+/** A version that an adapter serves has no backend that could answer copies. */
+export const shadowOfAdapted: WarningRule = (context) =>
+  shadowFaults(context, ({ to }) => {
+    const adapter = context.entries.find(({ key }) => key === to)?.route.adapter;
+    if (adapter?.mode !== 'serve') return undefined;
+    const message = `${to} is served from ${adapter.from} by an adapter, so nothing is copied to it.`;
+    return ['to', message, 'Name another version, or remove shadow.'];
+  });
+
 /** Differences are classified by the contracts of both versions. */
 export const shadowWithoutContract: WarningRule = (context) =>
   shadowFaults(context, ({ to }, { key }) => {
