@@ -62,13 +62,16 @@ export class Schemas implements SchemaLookup {
     const { value, place } = target;
     if (isMap(value)) return this.schemaAt(target);
     if (typeof value !== 'string') return undefined;
-    const $ref = /^[\w.-]+$/.test(value) ? `#/components/schemas/${value}` : value;
-    try {
-      return this.schemaAt({ value: { $ref }, place });
-    } catch (error) {
-      if (error instanceof CompareError) return undefined;
-      throw error;
+    // `cat.yaml` may be the name of a component or a file.
+    const refs = /^[\w.-]+$/.test(value) ? [`#/components/schemas/${value}`, value] : [value];
+    for (const $ref of refs) {
+      try {
+        return this.schemaAt({ value: { $ref }, place });
+      } catch (error) {
+        if (!(error instanceof CompareError)) throw error;
+      }
     }
+    return undefined;
   }
 
   without(located: Located, keywords: readonly string[]): Located {

@@ -1,4 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { compareContracts } from '../../../gateway/compat/diff/contracts.ts';
+import type { Documents } from '../../../gateway/compat/document/documents.ts';
+import { findingsOf } from '../../../gateway/compat/judge/findings.ts';
+import { defaultLevelOf } from '../../../gateway/compat/rules/rules.ts';
+import { temporaryFolder } from '../../config/temporary.ts';
+import { open, write } from '../document/openContract.ts';
 import { contractOf, findingsBetween, type Json, rulesAmong, told } from '../support/comparing.ts';
 
 type Direction = 'request' | 'response';
@@ -210,6 +216,36 @@ describe('subtypes', () => {
     ];
     expect(found('request', old, now)).toEqual(['param-relaxed', 'structure-changed']);
     expect(found('response', old, now)).toEqual(['response-alternative-added', 'response-strengthened']);
+  });
+});
+
+describe('alternatives in files of the same name', () => {
+  const files = { 'cat/schema.json': JSON.stringify(cat), 'dog/schema.json': JSON.stringify(dog) };
+  const choice = (c: string, d: string): Json => ({
+    oneOf: [{ $ref: c }, { $ref: d }],
+    discriminator: { propertyName: 'kind', mapping: { c, d } },
+  });
+  const inFolders = choice('cat/schema.json', 'dog/schema.json');
+
+  async function rulesBetween(direction: Direction, schemas: readonly Json[]): Promise<string[]> {
+    const folder = temporaryFolder();
+    const moved = { 'all/cat.json': files['cat/schema.json'], 'all/dog.json': files['dog/schema.json'] };
+    write(folder, { ...files, ...moved, 'all/pet.json': JSON.stringify(choice('cat.json', 'dog.json')) });
+    const opened = schemas.map(async (schema, index) => {
+      write(folder, { [`${index}.json`]: JSON.stringify(contractOf(direction, schema)) });
+      return open(`${index}.json`, folder);
+    });
+    const [old, now] = (await Promise.all(opened)) as [Documents, Documents];
+    return rulesAmong(findingsOf(compareContracts(old, now, defaultLevelOf)));
+  }
+
+  it.each(['request', 'response'] as const)('of a %s are told apart', async (direction) => {
+    const swapped = { ...inFolders, discriminator: choice('dog/schema.json', 'cat/schema.json')['discriminator'] };
+    expect(await rulesBetween(direction, [inFolders, swapped])).toEqual(['structure-changed', 'structure-changed']);
+  });
+
+  it.each(['request', 'response'] as const)('of a %s may be moved to other files', async (direction) => {
+    expect(await rulesBetween(direction, [inFolders, { $ref: 'all/pet.json' }])).toEqual([]);
   });
 });
 
