@@ -1,7 +1,7 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { type AnnouncedEnd, RouteEnds } from '../lifecycle/announcement.ts';
 import { guidePath } from '../lifecycle/guide.ts';
-import { stageOf, successorOf } from '../lifecycle/stage.ts';
+import { runningWaivers, stageOf, successorOf } from '../lifecycle/stage.ts';
 import type { AcceptedUse, UsageQueries } from '../usage/usageQueries.ts';
 
 const periodMs = 30 * 86_400_000;
@@ -26,7 +26,7 @@ export async function ownUsage(
     const ends = RouteEnds.of(version);
     const uses = (byVersion.get(version.name) ?? []).map((use) => ({ ...use, end: endOf(use, ends) }));
     const listedUses = stageOf(version, now) === 'active' ? uses.filter(({ end }) => end !== undefined) : uses;
-    return listedUses.length === 0 ? [] : [versionJson(version, snapshot, listedUses, now)];
+    return listedUses.length === 0 ? [] : [versionJson(version, snapshot, client, listedUses, now)];
   });
   return `${JSON.stringify({ since: textInSeconds(since), until: textInSeconds(now), versions }, null, 2)}\n`;
 }
@@ -40,15 +40,23 @@ function endOf({ route }: AcceptedUse, ends: RouteEnds | undefined): AnnouncedEn
 }
 
 /** Keys without a value are omitted. */
-function versionJson(version: Version, snapshot: Snapshot, uses: readonly UseAndEnd[], now: number): object {
+function versionJson(
+  version: Version,
+  snapshot: Snapshot,
+  client: string,
+  uses: readonly UseAndEnd[],
+  now: number,
+): object {
   const { basePath, publicUrl = '' } = snapshot.gateway;
+  // A waiver that is running: the version is retired, but still serves the client. The one that ends last is the last.
+  const waiver = runningWaivers(version, now).findLast(({ clients }) => clients.includes(client));
   const successor = successorOf(version, snapshot, now);
   const guide = guidePath(version, successor, snapshot);
   return {
     version: version.name,
-    stage: stageOf(version, now),
+    stage: waiver ? 'sunset' : stageOf(version, now),
     deprecation: textInSeconds(version.deprecation),
-    sunset: textInSeconds(version.sunset),
+    sunset: textInSeconds(waiver?.until ?? version.sunset),
     successor: successor && { name: successor.name, url: `${publicUrl}${basePath}/${successor.name}` },
     guide: guide && publicUrl + guide,
     info: version.info,
@@ -59,7 +67,7 @@ function versionJson(version: Version, snapshot: Snapshot, uses: readonly UseAnd
       requests,
       last: textInSeconds(last),
       deprecation: textInSeconds(end?.deprecatedAt),
-      sunset: textInSeconds(end?.sunsetAt),
+      sunset: textInSeconds(end && (waiver?.until ?? end.sunsetAt)),
     })),
   };
 }

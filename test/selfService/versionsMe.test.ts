@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { ClientIdentification, saltFrom } from '../../gateway/usage/counting/identification.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { ask, startFleetGateway } from '../fleet/fleetGateway.ts';
 import { startRestricted } from '../restrictions/restrictedGateway.ts';
@@ -104,6 +105,23 @@ describe('GET /versions/me', () => {
     });
     const head = await me({ 'x-api-key': good }, 'HEAD');
     expect([head.status, await head.text()]).toEqual([200, '']);
+  });
+
+  it('shows a client with a waiver until when a retired version still serves it, as its responses do', async () => {
+    const waived = new ClientIdentification([{ by: 'header', name: 'x-api-key' }], saltFrom('a key of this test'));
+    const upstream = await startBackend();
+    const waivers = [{ client: waived.clientOf(['X-Api-Key', good], ''), until: '2027-09-01', reason: 'a contract' }];
+    const ends = { 'GET /old': { deprecation: '2026-01-01', sunset: '2026-03-01' } };
+    const v1 = { upstream, deprecation: '2026-01-01', sunset: '2026-06-01', after_sunset: 'gone', waivers, ends };
+    const file = { gateway: { self_service: 'on' }, usage: { tag_key: 'a key of this test' } };
+    const { port, adminPort } = await startRestricted({ ...file, routes: { '/v1': v1, '/v2': upstream } }, noon);
+    const headers = { 'x-api-key': good };
+    const { status, headers: answered } = await fetch(`http://127.0.0.1:${port}/v1/old`, { headers });
+    expect([status, answered.get('sunset')]).toEqual([200, 'Wed, 01 Sep 2027 00:00:00 GMT']);
+    await fetch(`http://127.0.0.1:${adminPort}/api/versions/v1/retirement`);
+    const me = await fetch(`http://127.0.0.1:${port}/versions/me`, { headers });
+    const sunset = '2027-09-01T00:00:00Z';
+    expect(await me.json()).toMatchObject({ versions: [{ stage: 'sunset', sunset, routes: [{ sunset }] }] });
   });
 
   it.each(['auto', 'off'])(
