@@ -101,8 +101,18 @@ export class Bundle {
     return this.#documents.resolve(located);
   }
 
+  /** The schema that a `$ref` leads to. A `$ref` on the way is such a schema if it has keywords beside it, which apply since OpenAPI 3.1. */
+  #targetOf(located: Located): Located {
+    const last = this.#documents.resolve(located);
+    const hasNoEffect = ({ value }: Located): boolean =>
+      this.#documents.isOpenApi30 || !isMap(value) || Object.keys(value).length === 1;
+    let target = this.#documents.follow(located);
+    while (target.value !== last.value && hasNoEffect(target)) target = this.#documents.follow(target);
+    return target;
+  }
+
   #ref(located: Located): string {
-    const target = this.#documents.resolve(located);
+    const target = this.#targetOf(located);
     const knownName = this.#names.get(target.value);
     if (knownName !== undefined) return `${refPrefix}${knownName}`;
     const base = target.place.key.replace(/[^\w.-]/g, '_') || 'schema';
