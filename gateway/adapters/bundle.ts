@@ -9,6 +9,7 @@ import {
   type JsonMap,
   type Located,
   refOf,
+  rootOf,
 } from '../compat/document/located.ts';
 
 /** A JSON Schema (2020-12) as plain data. Its `$ref`s lead to the named schemas of its bundle. */
@@ -154,7 +155,9 @@ export class Bundle {
   #discriminator(located: Located): unknown {
     const mapping = entriesOf(below(located, 'mapping')).map(([name, target]) => {
       const ref = String(target.value);
-      const $ref = /^[\w.-]+$/.test(ref) ? `${refPrefix}${ref}` : ref;
+      const schemas = below(below(rootOf(target.place.file), 'components'), 'schemas');
+      // `cat.yaml` may be the name of a schema or a file.
+      const $ref = below(schemas, ref).value === undefined ? ref : `${refPrefix}${ref}`;
       return [name, this.#ref({ ...target, value: { $ref } })] as const;
     });
     return isMap(located.value) ? { ...located.value, mapping: Object.fromEntries(mapping) } : located.value;

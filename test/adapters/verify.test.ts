@@ -120,6 +120,27 @@ it('reports the faults of an adapter in check, and checks more responses with --
   });
 });
 
+it('reads the mapping of a discriminator that names a file', async () => {
+  const good = fixtureNamed('good-adapters', 'rename-and-drop');
+  const pet = `anyOf: [{ $ref: ./dog.yaml }, { type: object, required: [kind], properties: { kind: { const: cat } } }]
+      discriminator: { propertyName: kind, mapping: { dog: dog.yaml } }`;
+  const contract = (title: string) => `openapi: 3.1.0
+info: { title: pets, version: '1' }
+paths:
+  /pet:
+    get:
+      responses: { '200': { description: '', content: { application/json: { schema: { $ref: '#/components/schemas/${title}' } } } } }
+components:
+  schemas:
+    ${title}:
+      ${pet}
+`;
+  const routes = good.routes.replace(/^ {6}routes:\n(?: {8}.*\n)+/m, '      routes: { GET /pet: { to: GET /pet } }\n');
+  const folder = folderWith({ ...good, routes, v1: contract('Pet'), v2: contract('Animal') });
+  writeFileSync(join(folder, 'dog.yaml'), 'type: object\nrequired: [kind]\nproperties: { kind: { const: dog } }\n');
+  expect(await runIn(folder, ['check'])).toMatchObject({ code: 0, stdout: expect.stringContaining('is valid') });
+});
+
 it('refuses a reload with a faulty adapter, and accepts the corrected file', async () => {
   const good = fixtureNamed('good-adapters', 'rename-and-drop');
   const folder = folderWith(good);
