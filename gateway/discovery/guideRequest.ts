@@ -3,7 +3,7 @@ import type { VersionEnd } from '../compat/guide/guide.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { brownoutsAhead, type CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import { movedTables } from '../lifecycle/guide.ts';
-import { stageOf } from '../lifecycle/stage.ts';
+import { runningWaivers, stageOf } from '../lifecycle/stage.ts';
 import { greaseCurlCommand, versionPath } from './paths.ts';
 
 /** Which guide to write, as plain data that can be sent to a thread. */
@@ -60,6 +60,7 @@ export function guideRequest(
       sunset: from.sunset,
       isGoneAfterSunset: from.afterSunset === 'gone',
       isRetired: stageOf(from, now) === 'retired',
+      isWaived: runningWaivers(from, now).length > 0,
       brownouts: brownouts.map(({ at, end }) => ({ at, end })),
       oldBase: publicUrl + versionPath(from, snapshot),
       newBase: publicUrl + versionPath(to, snapshot),

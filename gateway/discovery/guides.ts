@@ -4,7 +4,7 @@ import type { RequestHandler, Response } from 'express';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { brownoutsAhead, type CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import { guidePath } from '../lifecycle/guide.ts';
-import { stageOf, successorOf } from '../lifecycle/stage.ts';
+import { runningWaivers, stageOf, successorOf } from '../lifecycle/stage.ts';
 import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import { threadFile } from '../shared/packageFiles.ts';
@@ -30,7 +30,7 @@ export function guideHandler(
   clock: Clock,
   notice: (line: string) => void,
 ): RequestHandler {
-  /** The path of a guide, the stage and the brownouts → the guide. */
+  /** The path of a guide, the stage, whether it is waived, and the brownouts → the guide. */
   const guides = new Map<string, Promise<RenderedGuide>>();
   return (req, res, next) => {
     const now = clock.now();
@@ -40,9 +40,11 @@ export function guideHandler(
       sendProblem(res, 'NOT_FOUND', 'No guide is served under this name.');
       return;
     }
-    // The text about the end of the version changes when the version is retired, and when a brownout is over or cancelled.
+    // The text about the end of the version changes when the version is retired, when its last waiver ends, and when a brownout is
+    // over or cancelled.
     const brownouts = brownoutsAhead(versions.from, source.cancelled ?? new Map(), now);
-    const key = [versions.path, stageOf(versions.from, now), ...brownouts.map(({ at }) => at)].join(' ');
+    const isWaived = runningWaivers(versions.from, now).length > 0;
+    const key = [versions.path, stageOf(versions.from, now), isWaived, ...brownouts.map(({ at }) => at)].join(' ');
     const rendered = guides.get(key) ?? render({ ...versions, brownouts }, snapshot, now);
     guides.set(key, rendered);
     rendered

@@ -53,6 +53,18 @@ it('announces brownouts until they are over or cancelled', async () => {
   expect(await announced()).toBeUndefined();
 });
 
+it('says, as the index does, that a retired version still serves single clients, until the last waiver ends', async () => {
+  const waivers = [{ client: 'acme', until: '2028-06-01', reason: 'a contract' }];
+  const end = { deprecation: '2026-07-01', sunset: '2028-01-01', after_sunset: 'gone', waivers };
+  let time = Date.parse('2028-05-01');
+  const served = await serve(createDiscovery({ current: guided({ route: end }) }, { now: () => time }));
+  const announced = async () => (await ask(served, `${path}.md`)).body.match(/Move now: .*/)?.[0];
+  const text = 'Move now: v1 is retired, and requests to it are answered with 410 Gone';
+  expect(await announced()).toBe(`${text}, except requests of single clients, each until its own date.`);
+  time = Date.parse('2028-06-01');
+  expect(await announced()).toBe(`${text}.`);
+});
+
 it('answers 503 and reports the file while a contract cannot be read, and recovers', async () => {
   const folder = contractFolder();
   const notices: string[] = [];

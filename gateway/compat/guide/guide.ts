@@ -26,6 +26,8 @@ export interface VersionEnd {
   /** Whether requests are answered with 410 after the sunset. */
   readonly isGoneAfterSunset: boolean;
   readonly isRetired: boolean;
+  /** Whether it is retired, but still serves some clients. */
+  readonly isWaived?: boolean;
   /** When some requests are refused on purpose. */
   readonly brownouts?: readonly { readonly at: number; readonly end: number }[];
   /** `https://api.example.com/v1`, or `/v1` if the host is not known. */
@@ -181,8 +183,12 @@ export function instructionsOf({ from, to, versionEnd, routes }: Guide): string[
   ];
 }
 
-function datesInWords(from: string, { deprecation, sunset, isGoneAfterSunset, isRetired }: VersionEnd): string[] {
-  if (isRetired) return [`Move now: ${from} is retired, and requests to it are answered with 410 Gone.`];
+function datesInWords(
+  from: string,
+  { deprecation, sunset, isGoneAfterSunset, isRetired, isWaived }: VersionEnd,
+): string[] {
+  const exception = isWaived ? ', except requests of single clients, each until its own date' : '';
+  if (isRetired) return [`Move now: ${from} is retired, and requests to it are answered with 410 Gone${exception}.`];
   const start = deprecation === undefined ? undefined : dateInWords(deprecation);
   if (sunset !== undefined) {
     const then = isGoneAfterSunset ? 'are answered with 410 Gone' : 'may fail';
