@@ -12,7 +12,8 @@ export function restrictClients(exchange: Exchange): StepOutcome | undefined {
   const state = context.restrictionState;
   // A preflight does not identify its client. A retired version answers its preflights in the next step.
   if (isPreflight(exchange)) {
-    return !isRetired && restrictions.mayRefuse({ method, resource, now, state })
+    const requestedMethod = exchange.fields.preflightMethod ?? method;
+    return !isRetired && restrictions.mayRefuse({ method: requestedMethod, resource, now, state })
       ? preflightAnswer(exchange)
       : undefined;
   }

@@ -205,6 +205,21 @@ it('refuses the chosen clients and routes, and never those that are spared, igno
   }
 });
 
+it('answers the preflights of requests that it may refuse, and passes others on to the backend', async () => {
+  const { gateway, backend } = await start({ brownouts: [{ ...window, routes: ['GET /drinks/{id}'] }] });
+  gateway.at(soon);
+  await reaches(gateway, 'approved');
+  gateway.at(inside);
+  const preflight = async (path: string, method: string) => {
+    const fields = ['Host: api.test', 'Origin: https://app.test', `Access-Control-Request-Method: ${method}`];
+    return (await ask(gateway.port, message(`OPTIONS ${path} HTTP/1.1`, ...fields), 'OPTIONS')).status;
+  };
+  expect([await preflight('/v1/drinks/7', 'GET'), await preflight('/v1/drinks/7', 'HEAD')]).toEqual([204, 204]);
+  expect(backend.requests).toHaveLength(0);
+  expect([await preflight('/v1/drinks/7', 'PUT'), await preflight('/v1/drinks', 'GET')]).toEqual([200, 200]);
+  expect(backend.requests).toHaveLength(2);
+});
+
 it('is skipped, with the reason, unless its conditions are met', async () => {
   const { gateway } = await start({}, { brownout: { unnamed: '5%', max_share: '100%' } });
   gateway.ledger.add([row({ first: Date.parse('2027-03-01T00:00:00Z'), requests: 10 })]);
