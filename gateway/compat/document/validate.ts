@@ -85,11 +85,14 @@ function checkPathConflicts({ documents: { root } }: ContractToCheck): ContractF
   });
 }
 
-function checkOperations({ operations }: ContractToCheck): ContractFault[] {
+function checkOperations({ documents, operations }: ContractToCheck): ContractFault[] {
   const usedIds = new Set<string>();
   return operations.flatMap(({ located }) => {
     const faults: ContractFault[] = [];
-    if (entriesOf(below(located, 'responses')).length === 0) {
+    const responses = below(located, 'responses');
+    // Since OpenAPI 3.1, an operation may leave out `responses`.
+    const mayBeMissing = responses.value === undefined && !documents.isOpenApi30;
+    if (entriesOf(responses).length === 0 && !mayBeMissing) {
       faults.push(faultAt(located, 'has no responses', 'Add `responses`.'));
     }
     const id = below(located, 'operationId');
