@@ -35,11 +35,8 @@ interface ChosenEvidence {
 /** The body of `GET /api/shadow/v1`. Instants as RFC 3339. */
 export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, query: ShadowQuery) {
   const { version, now } = query;
-  const allRows = (await queries.evidence?.of(version)) ?? [];
-  const chosen = chooseEvidence(allRows, snapshot, version);
-  const routes = chosen ? assessEvidence(chosen.rows) : [];
+  const { allRows, chosen, routes, usedRoutes } = await readEvidence(queries, snapshot, query);
   const quiet = snapshot.retire.quiet;
-  const usedRoutes = new Map((await queries.routes(version, now - quiet)).map((one) => [one.route, one]));
   const [firsts, lasts] = [routes.map((one) => one.first), routes.map((one) => one.last)];
   const counts = countsOf(routes);
   const pairs = routes.reduce((sum, one) => sum + one.pairs, 0);
@@ -70,6 +67,16 @@ export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, qu
     ),
     notes: [...notesOn(chosen, allRows, { version, snapshot, queries }), ...(query.notes ?? [])],
   };
+}
+
+async function readEvidence(queries: UsageQueries, snapshot: Snapshot, { version, now }: ShadowQuery) {
+  const allRows = (await queries.evidence?.of(version)) ?? [];
+  const chosen = chooseEvidence(allRows, snapshot, version);
+  const routes = chosen ? assessEvidence(chosen.rows) : [];
+  const usedRoutes = new Map(
+    (await queries.routes(version, now - snapshot.retire.quiet)).map((one) => [one.route, one]),
+  );
+  return { allRows, chosen, routes, usedRoutes };
 }
 
 export type DifferenceReport = Awaited<ReturnType<typeof shadowReport>>;
@@ -114,21 +121,19 @@ export async function shadowRemark(
   snapshot: Snapshot,
   query: ShadowQuery,
 ): Promise<{ readonly code: string; readonly text: string } | undefined> {
-  const report = await shadowReport(queries, snapshot, query);
-  // In `differences`, undeclared ones come first.
-  const undeclaredRoutes = report.routes.filter(
-    ({ requests, differences }) => requests > 0 && differences[0]?.class === 'undeclared',
-  );
-  if (undeclaredRoutes.length === 0) return undefined;
-  const count = undeclaredRoutes.reduce(
-    (sum, { differences }) => sum + differences.filter((one) => one.class === 'undeclared').length,
-    0,
-  );
+  const { chosen, routes, usedRoutes } = await readEvidence(queries, snapshot, query);
+  // Not from the report, which lists only some routes and differences. In `differences`, undeclared ones come first.
+  const isInUse = ({ route }: RouteEvidence): boolean => (usedRoutes.get(route)?.requests ?? 0) > 0;
+  const undeclaredRoutes = routes
+    .filter((one) => isInUse(one) && one.differences[0]?.class === 'undeclared')
+    .toSorted((a, b) => undeclaredIn(b) - undeclaredIn(a));
+  if (chosen === undefined || undeclaredRoutes.length === 0) return undefined;
+  const count = undeclaredRoutes.reduce((sum, one) => sum + undeclaredIn(one), 0);
   const shown = undeclaredRoutes
     .slice(0, 3)
     .map(({ route, differences }) => `${route} (${differenceInWords(differences[0])})`);
   const more = undeclaredRoutes.length > shown.length ? ` and ${undeclaredRoutes.length - shown.length} more` : '';
-  const text = `/${report.to} has ${plural(count, 'undeclared difference')} from /${query.version} on ${plural(undeclaredRoutes.length, 'route')} in use: ${shown.join(', ')}${more}. The contracts do not state them.  See \`shadow report /${query.version}\`.`;
+  const text = `/${chosen.to} has ${plural(count, 'undeclared difference')} from /${query.version} on ${plural(undeclaredRoutes.length, 'route')} in use: ${shown.join(', ')}${more}. The contracts do not state them.  See \`shadow report /${query.version}\`.`;
   return { code: 'undeclared_differences', text };
 }
 

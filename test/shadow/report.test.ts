@@ -215,6 +215,19 @@ In use and never compared: GET /drinks, GET /menu.
     expect(unused.stdout).not.toContain('undeclared');
   });
 
+  it('is counted by can-retire as in the report, also if the report lists only some of the differences', async () => {
+    const own = Object.fromEntries(Array.from({ length: 60 }, (_one, index) => [`own${index}`, 1]));
+    const pair = pairOf(json({ id: 1, ...own }), json({ id: 1 }), { at: now - day });
+    const rows = collect(contract(schema), contract(schema), Array<typeof pair>(20).fill(pair));
+    const evidenceRows = rows.map((one) => ({ ...one, hash: evidenceHash(undefined, undefined) }));
+    const [report, verdict] = [
+      await shadow(['shadow', 'report', '/v1'], evidenceRows),
+      await shadow(['can-retire', '/v1'], evidenceRows),
+    ];
+    expect(report.stdout).toContain('/v1 compared with /v2: 60 undeclared differences and');
+    expect(verdict.stdout).toContain('/v2 has 60 undeclared differences from /v1 on 1 route in use');
+  });
+
   it('tells how well each route is proved under one hash', async () => {
     const { ledger, queries } = ledgerWith([], now - 30 * day);
     ledger.saveEvidence([...evidence(), ...evidence().map((one) => ({ ...one, hash: 'other', route: 'GET /x' }))]);
