@@ -39,21 +39,28 @@ export function groupChanges(changes: readonly CollectedChange[]): ChangeGroup[]
     return id;
   };
   for (const { change, occurrences } of changes) {
-    const [first, ...others] = occurrences.filter(isInRoute);
-    if (!first) continue;
-    const component = others.length > 0 ? componentOf(change) : undefined;
-    const steps = component?.steps ?? stepsFromSubject(first.steps, change);
-    const subject = component ? inBackticks(component.name) : subjectOfPart(first.steps, change);
-    const key = JSON.stringify([subject, [first, ...others].map(({ route }) => idOf(route))]);
-    const group = groups.get(key) ?? {
-      subject,
-      occurrences: [withoutEnd(first, steps), ...others.map((one) => withoutEnd(one, steps))],
-      changes: [],
-    };
-    group.changes.push({ change, steps, path: [...splitSteps(steps).path, ...keyOfField(change)] });
-    groups.set(key, group);
+    const inRoutes = occurrences.filter(isInRoute);
+    const component = inRoutes.length > 1 ? componentOf(change) : undefined;
+    for (const [first, ...others] of component ? [inRoutes] : bySteps(inRoutes)) {
+      if (!first) continue;
+      const steps = component?.steps ?? stepsFromSubject(first.steps, change);
+      const subject = component ? inBackticks(component.name) : subjectOfPart(first.steps, change);
+      const key = JSON.stringify([subject, [first, ...others].map(({ route }) => idOf(route))]);
+      const group = groups.get(key) ?? {
+        subject,
+        occurrences: [withoutEnd(first, steps), ...others.map((one) => withoutEnd(one, steps))],
+        changes: [],
+      };
+      group.changes.push({ change, steps, path: [...splitSteps(steps).path, ...keyOfField(change)] });
+      groups.set(key, group);
+    }
   }
   return [...groups.values()];
+}
+
+/** Without a named schema, routes share a change only if it is at the same place in each of them. */
+function bySteps(occurrences: readonly RouteOccurrence[]): RouteOccurrence[][] {
+  return [...Map.groupBy(occurrences, ({ steps }) => JSON.stringify(steps.map(stepInWords))).values()];
 }
 
 /** Splits steps at the first field or item: into the parts before it, such as a response, and the path within the body. */

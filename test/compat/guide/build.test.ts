@@ -194,6 +194,27 @@ describe('a schema that several routes share', () => {
     expect(guide.shared[0]?.sample?.before).toEqual({ text: '{\n  "title": "Mojito"\n}', isGenerated: false });
   });
 
+  it('is described for each place of a schema without a name', () => {
+    const paths = {
+      '/a': { get: giving(object({ bar: { $ref: '#/components/other/Bar' } })) },
+      '/b': { get: giving({ $ref: '#/components/other/Bar' }) },
+      '/c': { get: giving({ $ref: '#/components/other/Bar' }) },
+    };
+    const guide = guideBetween(
+      { paths, components: { other: { Bar: object({ price: string }) } } },
+      { paths, components: { other: { Bar: object({ price: { type: 'boolean' } }) } } },
+    );
+    expect(onlyTopic(only(guide)).changes[0]?.text).toContain('field `bar.price` was a string');
+    expect(guide.shared.map((topic) => [topic.subject, topic.changes[0]?.text])).toEqual([
+      ['Response 200', expect.stringContaining('field `price` was a string')],
+    ]);
+    expect(guide.routes.map(({ shared }) => shared.map(({ where }) => where))).toEqual([
+      [],
+      ['response 200'],
+      ['response 200'],
+    ]);
+  });
+
   it('has a place in each route', () => {
     const places = guide.routes.map(({ old, topics, shared }) => [
       old?.path,
