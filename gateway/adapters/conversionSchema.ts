@@ -264,6 +264,7 @@ export function mappedSchema(
     report(message, remedy, { isWarning: true });
     return valuesSchema([...values].flatMap(([key, value]) => (key === 'null' ? [] : [value])));
   }
+  // An array or object in an `enum` has no key. The message about it then names its type.
   const keys = listedValues.map((value) => mapKey(value as JsonValue) ?? typeOf(value));
   const unmapped = keys.filter((key) => !values.has(key));
   if (unmapped.length > 0) {

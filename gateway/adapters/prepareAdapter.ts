@@ -89,7 +89,7 @@ export function responseMediaTypesOf(
     // The operations for `default` are not used for redirects.
     const isPassedOn = status.startsWith('3') && !operationsByStatus.has(status) && !operationsByStatus.has('3XX');
     const operations = isPassedOn ? undefined : entryFor(operationsByStatus, status);
-    // An empty list of operations only makes the gateway check JSON.
+    // With an empty list of operations, the gateway only checks JSON bodies. Without JSON, there is nothing to check.
     return operations?.length === 0 && !mediaTypesOf(own, status).some(mayBeJson) ? undefined : operations;
   };
   const changedStatuses = statuses.filter((status) => operationsFor(status) !== undefined);
@@ -104,11 +104,10 @@ export function responseMediaTypesOf(
   });
   const unadaptable = changedStatuses.flatMap((status) => {
     const types = mediaTypesOf(others, status);
-    // If `Accept` is replaced and asks for JSON, the backend does not send a type that the adapted version does not declare.
+    // If `Accept` is replaced and asks for JSON, the backend sends, besides JSON, only types that the adapted version declares.
     const asksForJson = replacesAccept && types.some(mayBeJson);
-    const remaining = types.filter(
-      (type) => !mayBeJson(type) && !(asksForJson && !mediaTypesOf(own, status).includes(type)),
-    );
+    const sentTypes = asksForJson ? types.filter((type) => mediaTypesOf(own, status).includes(type)) : types;
+    const remaining = sentTypes.filter((type) => !mayBeJson(type));
     return remaining.map((type) => ({ status, type, hasNoOperations: operationsFor(status)?.length === 0 }));
   });
   return { accept: replacesAccept && jsonTypes.length > 0 ? [...new Set(jsonTypes)] : undefined, unadaptable };

@@ -90,9 +90,9 @@ function pathFaults({ route, at, sent, names }: RequestToCheck): RequestFault[] 
   }));
 }
 
-type Form = ReturnType<typeof formOf>;
+type PropertyForm = ReturnType<typeof formOf>;
 
-function formsByName(object: PlainSchema, where: ParameterPlace, named: NamedSchemas): Map<string, Form> {
+function formsByName(object: PlainSchema, where: ParameterPlace, named: NamedSchemas): Map<string, PropertyForm> {
   return new Map(Object.entries(propertiesOf(object)).map(([name, schema]) => [name, formOf(schema, where, named)]));
 }
 
@@ -103,7 +103,7 @@ const kindsOnWholeParameters: ReadonlySet<Operation['kind']> = new Set(['rename'
 function operationFaults(
   operations: readonly Operation[],
   where: ParameterPlace,
-  forms: Map<string, Form>,
+  forms: Map<string, PropertyForm>,
 ): RequestFault[] {
   return operations.flatMap((operation) => {
     const { kind, at, place } = operation;
@@ -252,12 +252,12 @@ function pathOrQueryWith(
     readonly forms: ParameterForms;
   },
 ): string | undefined {
-  const formByName = formsByName(schema, where, named);
+  const propertyForms = formsByName(schema, where, named);
   // Key: the name of a parameter. Value: its values as a client writes them.
   const texts = new Map<string, readonly string[]>();
   for (const [name, value] of Object.entries(values)) {
     // Operations do not read a parameter that is `opaque` or `parts`, so any text can stand for its value.
-    const isRead = typeof formByName.get(name) === 'object';
+    const isRead = typeof propertyForms.get(name) === 'object';
     const items = isRead ? [value].flat().flatMap((one) => (one === null ? [] : [textOf(one)])) : ['x'];
     const written = writtenOrNone(items, forms.own.get(`${where} ${name}`));
     if (written === undefined) return undefined;

@@ -76,13 +76,13 @@ export class AdapterState {
 
   /** The adapter for a snapshot. Returns the current one if neither the settings nor the contracts have changed. */
   adapterFor(scope: AdapterScope): VersionAdapter {
-    this.forgetOther(scope.hash);
+    this.forgetAdapterExcept(scope.hash);
     this.#adapter ??= new VersionAdapter(scope);
     return this.#adapter;
   }
 
-  /** Forgets an adapter that does not have this hash, and its failures. */
-  forgetOther(hash: string): void {
+  /** Forgets the adapter and its failures, unless it has this hash. */
+  forgetAdapterExcept(hash: string): void {
     if (this.#adapter?.compiled.hash === hash) return;
     this.#adapter = undefined;
     this.#failures.clear();

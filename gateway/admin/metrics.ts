@@ -23,7 +23,10 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/metrics', async (_req, res) => {
     const report = await operations.report({ withMetrics: true });
-    const counted = [...report.workers.map((worker) => worker.metrics ?? []), ...(report.metricsOfAbsent ?? [])];
+    const counted = [
+      ...report.workers.map((worker) => worker.metrics ?? []),
+      ...(report.metricsOfAbsentProcesses ?? []),
+    ];
     const now = operations.clock.now();
     const withLastUse = await lastUse.addTo(report, source.current, now);
     const currentState = [
@@ -165,7 +168,8 @@ export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
       ledger.lastIncident ? [{ labels: {}, value: ledger.lastIncident.at / 1000 }] : [],
     ),
     unlabelled('version_gateway_ledger_held_rows', ledger.unwrittenRows),
-    // Only the requests that the ledger counted as `other clients`. The serving processes count such requests too, and `exposition` adds both.
+    // Only the requests that the ledger moved to `other clients`. The serving processes count those that they moved. `exposition` adds
+    // the two numbers.
     unlabelled('version_gateway_usage_folded_requests_total', ledger.movedToOtherClients),
   ];
 }

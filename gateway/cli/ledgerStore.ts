@@ -11,7 +11,7 @@ export async function openLedger(store: string, cwd: string, namesFile: string |
     if (!isStoreUrl(store)) return LedgerReader.open(resolve(cwd, store), namesFile);
     const { FleetLedger } = await import('../fleet/ledger.ts');
     const ledger = new LedgerReader(await FleetLedger.open({ store, passwordFile: undefined }));
-    ledger.readNames(namesFile);
+    ledger.readClientNames(namesFile);
     return ledger;
   } catch (error) {
     throw unreadableLedger(store, error instanceof Error ? error.message : String(error));

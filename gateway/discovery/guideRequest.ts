@@ -62,8 +62,8 @@ export function guideRequest(
       isRetired: stageOf(from, now) === 'retired',
       isWaived: runningWaivers(from, now).length > 0,
       brownouts: brownouts.map(({ at, end }) => ({ at, end })),
-      oldBase: publicUrl + versionPath(from, snapshot),
-      newBase: publicUrl + versionPath(to, snapshot),
+      oldBaseUrl: publicUrl + versionPath(from, snapshot),
+      newBaseUrl: publicUrl + versionPath(to, snapshot),
       // The guide lists all routes anyway.
       grease: greaseCurlCommand(to, publicUrl + versionPath(to, snapshot), { namesRoute: true }),
     },

@@ -34,7 +34,9 @@ export interface GatewayJson {
   readonly clock_skew_ms: number;
   readonly clock_differs: boolean;
   readonly started: string | null;
+  /** When it stopped, with all its counts in the store. */
   readonly left: string | null;
+  /** When it was marked as gone. */
   readonly gone: string | null;
   readonly gone_reason: string | null;
   readonly addresses: readonly string[];

@@ -177,9 +177,9 @@ export class FleetMember {
       );
   }
 
-  /** Why calls may be missing in the ledger, for the reload guard. `quiet` in ms. */
-  reasonOfGap(quiet: number): string | undefined {
-    const gaps = ledgerGaps(this.view, this.#options.settings.silentAfter, quiet);
+  /** Why calls may be missing in the ledger. `periodMs`: the length of the period that is read. */
+  reasonOfGap(periodMs: number): string | undefined {
+    const gaps = ledgerGaps(this.view, this.#options.settings.silentAfter, periodMs);
     return gaps.length === 0 ? undefined : gaps.map(({ text }) => text).join(' ');
   }
 

@@ -174,17 +174,19 @@ async function earlierImport(sql: Sql, fileId: string, until: number, file: stri
 }
 
 /** Stand-ins for the two salts: `client_name` gets the salts of the file and of the fleet, and only checks whether they are equal. */
-function comparedSalts(hasFleetSalt: boolean): readonly string[] {
-  return ['file', hasFleetSalt ? 'file' : 'fleet'];
+function comparedSalts(areEqual: boolean): readonly string[] {
+  return ['file', areEqual ? 'file' : 'fleet'];
 }
 
 async function copyNames(sql: Sql, ledger: DatabaseSync, subject: string, hasFleetSalt: boolean): Promise<void> {
+  // Names of versions and routes do not depend on a salt.
+  const salts = comparedSalts(hasFleetSalt || subject !== 'client');
   for (const chunk of chunksOf(ledger, `SELECT name FROM ${subject}s`)) {
     await sql.query(
       `INSERT INTO ${schemaName}.${subject}s (name)
         SELECT DISTINCT ${schemaName}.client_name(name, $2, $3) FROM json_to_recordset($1) AS r(name text)
         ON CONFLICT DO NOTHING`,
-      [JSON.stringify(chunk), ...comparedSalts(hasFleetSalt || subject !== 'client')],
+      [JSON.stringify(chunk), ...salts],
     );
   }
 }

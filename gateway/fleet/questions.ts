@@ -28,7 +28,7 @@ export interface QuestionOptions {
   readonly release: string;
   readonly view: FleetView;
   /** The counts of this gateway that are on their way to the store. */
-  readonly unsentCounts: Pick<UnsentCounts, 'calls' | 'earlierRunSince'>;
+  readonly unsentCounts: Pick<UnsentCounts, 'calls' | 'earlierRunUnsentSince'>;
   /** The id of this gateway in the store. */
   readonly self: () => string | undefined;
   /** Writes the state of this gateway to the store, and reads the states of the others. False: this gateway is starting or stopping. */
@@ -73,14 +73,14 @@ export class CountsQuestions {
     );
     const unsentTimes = [
       ...unresponsiveTimes,
-      ...(unsentCounts.earlierRunSince === undefined ? [] : [unsentCounts.earlierRunSince - flushMs]),
+      ...(unsentCounts.earlierRunUnsentSince === undefined ? [] : [unsentCounts.earlierRunUnsentSince - flushMs]),
     ];
     return {
       at,
       // Leaves out questions that were read after this report was made.
       answers: Object.fromEntries([...this.#questionsOfOthers].filter(([, question]) => question.at < at)),
       unsent: earliestOf([unsentSince, unsentCounts.calls]),
-      // The versions of these calls are not known.
+      // The versions of these unsent calls are not known, so they may be calls of all versions.
       all: unsentTimes.length === 0 ? undefined : Math.min(...unsentTimes),
     };
   }

@@ -40,8 +40,8 @@ export class UnsentCounts {
   #notInOutbox = new Map<string, number>();
   /** The same for counts in the outbox, in batches up to `last`. */
   #inOutbox: { readonly calls: ReadonlyMap<string, number>; readonly last: BatchNumber } | undefined;
-  /** Since when counts of an earlier run wait, epoch ms. Their versions are not known. */
-  earlierRunSince: number | undefined;
+  /** Since when counts of an earlier run of this gateway wait, epoch ms. Their versions are not known. */
+  earlierRunUnsentSince: number | undefined;
 
   /** `since`: no call in the batch ended before it, epoch ms. */
   add(batch: UsageBatch, since: number): void {
@@ -53,7 +53,7 @@ export class UnsentCounts {
 
   /** `hasWrittenAll`: all batches that were added are in the outbox. */
   onOutbox({ epoch, oldest, newest, since }: QueueState, hasWrittenAll: boolean): void {
-    this.earlierRunSince = oldest !== undefined && oldest.epoch !== epoch ? since : undefined;
+    this.earlierRunUnsentSince = oldest !== undefined && oldest.epoch !== epoch ? since : undefined;
     if (this.#inOutbox && (oldest === undefined || isBefore(this.#inOutbox.last, oldest))) this.#inOutbox = undefined;
     if (this.#inOutbox || !hasWrittenAll || this.#notInOutbox.size === 0) return;
     if (newest) this.#inOutbox = { calls: this.#notInOutbox, last: newest };

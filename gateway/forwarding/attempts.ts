@@ -35,7 +35,7 @@ export class Attempts {
 
   onConnected(): void {
     const { health } = this.#outbound.target;
-    if (health.mayRecover) health.connected();
+    if (health.awaitsSuccess) health.connected();
   }
 
   /** The head of the response has arrived. */
@@ -43,7 +43,7 @@ export class Attempts {
     const { target, stats } = this.#outbound;
     stats.answeredAfter = performance.now() - stats.sentAt;
     if (this.#record) this.#record.status = status;
-    if (target.health.mayRecover) target.health.succeeded();
+    if (target.health.awaitsSuccess) target.health.succeeded();
   }
 
   /** The current attempt has failed. */
@@ -85,6 +85,7 @@ export class Attempts {
     stats.sentAt = performance.now();
     if (span) this.#beginRecord(span);
     const text = wholeBody ? head + wholeBody : head;
+    // A whole body is sent with the head. `onConnected` of the handler then calls `requestComplete`.
     const isRequestComplete = !hasBody;
     const expectResponseBody = method !== 'HEAD';
     connection.send(this.#handler, text, isRequestComplete, expectResponseBody, timeouts.firstByte);

@@ -49,7 +49,7 @@ export class ActiveGrease {
     return statusPlans && new GreasedExchange(this, statusPlans, { method, fields, adaptation });
   }
 
-  /** The node for the body of a response. Undefined: the body stays as it is. */
+  /** The node of the plan for the body of a response. Undefined: the body stays as it is. */
   nodeFor(statusPlans: readonly StatusPlan[], status: number, contentType: string): LinkedNode | undefined {
     const keys = [String(status), `${Math.floor(status / 100)}XX`, 'default'];
     const plansOfKeys = keys.map((key) => statusPlans.find(([name]) => name === key));

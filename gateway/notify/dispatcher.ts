@@ -218,7 +218,7 @@ export class Dispatcher {
           state.failureNotices.failed(
             `${host} does not accept notifications: ${result}.  Each is tried again for ${inWholeUnits(giveUpMs)}.`,
           );
-        // Other events for this receiver would probably fail, too. The age 0, that of a new event, always gives a pause.
+        // Other events for this receiver would probably fail, too, so it is paused. For the age 0, `pauseAfter` never gives up.
         state.failuresInRow = isSent ? 0 : state.failuresInRow + 1;
         state.pausedUntil = isSent ? 0 : now + (pauseAfter(state.failuresInRow, 0, answer) ?? 0);
       }

@@ -32,8 +32,8 @@ export function logLine(exchange: ExchangeRecord, level: LogLevel, settings: Sho
   const sizes = sizesOf(exchange.bytesIn, exchange.bytesOut, exchange.retries);
   const failure = fault === undefined && cause === undefined ? '' : failureOf(fault, cause);
   const protocol = exchange.http2 ? ',"protocol":"HTTP/2"' : '';
-  const ids = `${threeDigits[at - second * 1000]}Z","id":"${id}","trace_id":"${traceId}`;
-  return `${start}${ids}${version}${addressAndMethod}${shownPath}${shownQuery}${answer}${rounded(exchange.duration)}${upstreamTime}${sizes}${protocol}${failure}}\n`;
+  const millisecondsAndIds = `${threeDigits[at - second * 1000]}Z","id":"${id}","trace_id":"${traceId}`;
+  return `${start}${millisecondsAndIds}${version}${addressAndMethod}${shownPath}${shownQuery}${answer}${rounded(exchange.duration)}${upstreamTime}${sizes}${protocol}${failure}}\n`;
 }
 
 /**

@@ -61,8 +61,8 @@ export class TrafficSamples {
     return last === undefined || this.#samples.length === 1 || this.#now() - last.at >= sampleIntervalMs;
   }
 
-  add({ workers, metricsOfAbsent = [] }: ServingReport): void {
-    const parts = [...workers.map(({ metrics }) => metrics ?? []), ...metricsOfAbsent];
+  add({ workers, metricsOfAbsentProcesses = [] }: ServingReport): void {
+    const parts = [...workers.map(({ metrics }) => metrics ?? []), ...metricsOfAbsentProcesses];
     const next: Totals = { at: this.#now(), versions: countsOf(parts) };
     // The totals are lower if a process did not answer this time. Start again from the current totals.
     if (hasDecreased(next, this.#samples.at(-1))) this.#samples.length = 0;
@@ -85,8 +85,8 @@ export class TrafficSamples {
 }
 
 /** The requests to one version since the start of the gateway. The report must contain metrics. */
-export function requestsIn({ workers, metricsOfAbsent = [] }: ServingReport, version: string): RequestCounts {
-  const counts = countsOf([...workers.map(({ metrics }) => metrics ?? []), ...metricsOfAbsent]).get(version);
+export function requestsIn({ workers, metricsOfAbsentProcesses = [] }: ServingReport, version: string): RequestCounts {
+  const counts = countsOf([...workers.map(({ metrics }) => metrics ?? []), ...metricsOfAbsentProcesses]).get(version);
   return { requests: counts?.requests ?? 0, errors: counts?.errors ?? 0 };
 }
 

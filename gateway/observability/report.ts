@@ -8,7 +8,7 @@ export interface ServingReport {
   /** Version → epoch ms. Calls that ended since then may still be counted only in the memory of a process. */
   readonly unsentSince?: Readonly<Record<string, number>>;
   /** Metrics of processes that ended or do not answer. */
-  readonly metricsOfAbsent?: readonly (readonly MetricValues[])[] | undefined;
+  readonly metricsOfAbsentProcesses?: readonly (readonly MetricValues[])[] | undefined;
 }
 
 export interface WorkerReport {

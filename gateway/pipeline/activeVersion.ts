@@ -42,7 +42,7 @@ export function activate(
     requests.maxInFlight = version.limits.inFlight;
     // The admin API reports no failures of an adapter that a reload has replaced.
     const adapterHash = version.adapter?.derivedFromContracts?.hash;
-    if (adapterHash !== undefined) requests.adapterState?.forgetOther(adapterHash);
+    if (adapterHash !== undefined) requests.adapterState?.forgetAdapterExcept(adapterHash);
     const pool = pools.get(backend) ?? new Pool([], version.balance);
     for (const target of pool.targets)
       requestsByTarget.set(target, [...(requestsByTarget.get(target) ?? []), requests]);
@@ -104,7 +104,7 @@ export class ActiveVersion {
     this.retryBudget = retryBudget;
     this.requests = requests;
     this.restrictions = ClientRestrictions.of(version, snapshot);
-    // Restrictions depend on the client, so the fields that identify the client are a cache variation.
+    // Restrictions depend on the client. Their `vary` has the fields that identify it.
     this.cacheVariation = version.grease ? greasedVariation(this.restrictions) : this.restrictions;
     this.#routeEnds = RouteEnds.of(version);
     this.removedPrefix = stripped ? `${basePath}/${backendVersion.name}` : basePath;

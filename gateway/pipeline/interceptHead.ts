@@ -44,7 +44,8 @@ export function interceptResponseHead(res: ServerResponse, changeHead: ChangeHea
       if (reason === undefined) return fields ? res.writeHead(status, fields) : res.writeHead(status);
       return fields ? res.writeHead(status, reason, fields) : res.writeHead(status, reason);
     } catch (error) {
-      // An invalid field: the application will answer with another head. Fields that were set on `res` are changed already.
+      // An invalid field: the application will send another head, so `writeHead` is intercepted again. Without `fields`, the fields on
+      // `res` are changed already.
       if (fields) res.writeHead = intercepting;
       throw error;
     }

@@ -168,7 +168,7 @@ export class FreezeWatch {
       if (isNewReason) this.#options.notice(freezeInWords(statusOf(freeze)));
       return;
     }
-    // A freeze that only reports needs no names.
+    // `clientLines` has the names of the known clients. A freeze that only reports does not need them.
     const clients = freeze.settings.mode === 'refuse' ? found : { ...found, clientLines: '' };
     // The second read can only add known clients, so an equal count means the same clients.
     const isSameCount = freeze.clients?.count === found.count;

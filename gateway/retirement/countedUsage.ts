@@ -19,18 +19,19 @@ export function requestsOf(uses: readonly Pick<ClientUse, 'requests' | 'failing'
 }
 
 /**
- * Requests to all versions in the period. `users`: the clients that used the version. `withOpen`: the same clients, each with
- * at least one request.
+ * Requests to all versions in the period. `users`: the clients that used the version. `usersWithOpenRequests`: the same clients, after
+ * `withAtLeastOneRequest`.
  */
 export function allRequestsOf(
   totals: readonly Pick<ClientUse, 'requests' | 'failing'>[],
   users: readonly ClientUse[],
-  withOpen: readonly ClientUse[],
+  usersWithOpenRequests: readonly ClientUse[],
 ): number {
   // The totals do not contain the requests that `withAtLeastOneRequest` adds.
-  const requests = requestsOf(totals) + requestsOf(withOpen) - requestsOf(users);
-  // Counts of clients that are older than eight days are kept per day only. They include the whole first day of the period.
-  return Math.max(requests, requestsOf(withOpen));
+  const requests = requestsOf(totals) + requestsOf(usersWithOpenRequests) - requestsOf(users);
+  // After eight days, the counts of clients are kept per day only. Those of `users` then include the whole first day of the period,
+  // and can be more than `totals`.
+  return Math.max(requests, requestsOf(usersWithOpenRequests));
 }
 
 export function refusedOf(clients: readonly ClientUse[]): number {

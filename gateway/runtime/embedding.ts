@@ -188,9 +188,11 @@ function reloadOnEdits(
       watchFilesOf(next);
       return [];
     },
-    // An embedded gateway applies neither freezes nor adapters, and is in no fleet. So only `quiet` of the edit matters.
-    readUsage: async ({ quiet = 0 }) =>
-      versionUsage(dataPlane.current, serving, await ledger?.reader(), clock.now(), undefined, { quiet }),
+    // An embedded gateway applies neither freezes nor adapters, and is in no fleet. So of the edit, only `guard.quiet` matters.
+    readUsage: async ({ quiet = 0 }) => {
+      const fleet = undefined;
+      return versionUsage(dataPlane.current, serving, await ledger?.reader(), clock.now(), fleet, { quiet });
+    },
     clock,
   });
   const onChange = async (content?: Uint8Array): Promise<void> => {

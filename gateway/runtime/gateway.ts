@@ -163,14 +163,14 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   const freezes = new FreezeWatch(snapshot, {
     now: () => clock.now(),
     notice,
-    awaitCounts: async (versions, quiet) => {
+    awaitCounts: async (versions, periodMs) => {
       if (member === undefined) return (await flush()) ? undefined : 'A worker has not sent its counts.';
       const flushAndReport = async () => {
         await flush();
         return serving.report();
       };
       const reasonsOfMissingCalls = await member.awaitCounts(versions, flushAndReport, member.createCountsQuestion());
-      return member.reasonOfGap(quiet) ?? reasonsOfMissingCalls.values().next().value;
+      return member.reasonOfGap(periodMs) ?? reasonsOfMissingCalls.values().next().value;
     },
     findClients: ledgerReader && ((current, query) => ledgerReader.query('freeze', current, query)),
     namingRulesId: ({ usage: { identify } }) => namingRulesIdOf(identify, ledger?.salt ?? ''),

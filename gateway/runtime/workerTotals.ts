@@ -37,7 +37,10 @@ export class WorkerTotals {
     this.#past = withoutCurrentState(sum);
     if (!metrics) return sum;
     // The report of a worker that does not answer has no metrics, so its last known metrics are added.
-    return { ...sum, metricsOfAbsent: await this.#metricsOfAbsent(sum.workers.filter((worker) => worker.metrics)) };
+    return {
+      ...sum,
+      metricsOfAbsentProcesses: await this.#absentMetrics(sum.workers.filter((worker) => worker.metrics)),
+    };
   }
 
   #keepMetrics({ workers }: ServingReport): void {
@@ -45,7 +48,7 @@ export class WorkerTotals {
   }
 
   /** The last metrics of each process that is not `present`, and the sum of those that ended long ago. */
-  async #metricsOfAbsent(present: readonly WorkerReport[]): Promise<readonly (readonly MetricValues[])[]> {
+  async #absentMetrics(present: readonly WorkerReport[]): Promise<readonly (readonly MetricValues[])[]> {
     const keys = new Set(present.map(keyOf));
     const absent = [...this.#lastMetrics].filter(([key]) => !keys.has(key));
     const oldestAbsent = absent.splice(0, Math.max(0, absent.length - maxSeparateProcesses));

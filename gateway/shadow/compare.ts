@@ -46,7 +46,7 @@ export class ResponseComparer {
   #compare(pair: ResponsePair): Observation[] {
     const { old, new: newResponse, copyLacksCredentials } = pair;
     const into: Observation[] = [];
-    /** Adds the observation about the pair itself: each response that exists has the share 1. @returns all observations */
+    /** Adds the observation about the pair itself. The share is 1 for a response, 0 for a missing one. @returns all observations */
     const addPair = (detail: string): Observation[] => {
       addObservation(into, { status: old.status, what: 'pair', detail, oldShare: 1, newShare: newResponse ? 1 : 0 });
       return into;
@@ -92,7 +92,7 @@ export class ResponseComparer {
       const old = { ...pair.old, status };
       const [oldListed, newListed] = this.#listedResponses({ ...pair, old }, { ...newResponse, status });
       const listing = statusListing(newListed, this.#newContract);
-      // If the new contract requires a further parameter, 400 and 422 are expected. Their evidence has `required` instead of `optional`.
+      // If the new contract requires a further parameter, 400 and 422 are expected. `required` in `declares` marks them.
       const isInvalidRequest =
         listing === 'optional' && invalidRequestStatuses.has(status) && this.#requiresMoreParameters(pair);
       const declares = `${statusListing(oldListed, this.#oldContract)} → ${isInvalidRequest ? 'required' : listing}`;

@@ -21,7 +21,7 @@ export class TargetHealth {
    * Whether a success would change the state of this object. Requests that succeed check only this. True until the first
    * success.
    */
-  mayRecover = true;
+  awaitsSuccess = true;
   /** False after a failed connection attempt, true after a successful one, undefined before the first. */
   reachable: boolean | undefined;
   /** Order of ejections: the target with the lower number was ejected earlier. */
@@ -69,7 +69,7 @@ export class TargetHealth {
   /** A request failed because of the target. `neverConnected`: no connection was made. */
   failed(neverConnected: boolean, cause = 'a request failed'): void {
     this.noteError(cause);
-    this.mayRecover = true;
+    this.awaitsSuccess = true;
     if (neverConnected) this.reachable = false;
     // A request that fails during an ejection was sent before it, and is not counted.
     if (this.ejectedUntil !== undefined || !this.#settings) return;
@@ -85,7 +85,7 @@ export class TargetHealth {
 
   /** A probe could not connect. */
   probeNotConnected(): void {
-    this.mayRecover = true;
+    this.awaitsSuccess = true;
     this.reachable = false;
   }
 
@@ -98,7 +98,7 @@ export class TargetHealth {
   /** A response head arrived, with any status. */
   succeeded(): void {
     this.connected();
-    this.mayRecover = false;
+    this.awaitsSuccess = false;
     this.#failures = 0;
     this.#recentEjections = 0;
     this.#readmit();

@@ -78,7 +78,7 @@ describe('one of two targets, once it is killed', () => {
     over = true;
     await load;
     expect(bad).toEqual([]);
-    expect(target.health.mayRecover).toBe(false);
+    expect(target.health.awaitsSuccess).toBe(false);
   }, 30_000);
 
   it('gets at most two requests before it is ejected', async () => {

@@ -45,9 +45,9 @@ describe('counts that the store may not have', () => {
   it('may be of an earlier run', () => {
     const counts = new UnsentCounts();
     counts.onOutbox({ ...queue(1), oldest: batch(9, 6) }, true);
-    expect(counts.earlierRunSince).toBe(now);
+    expect(counts.earlierRunUnsentSince).toBe(now);
     counts.onOutbox(queue(1), true);
-    expect(counts.earlierRunSince).toBeUndefined();
+    expect(counts.earlierRunUnsentSince).toBeUndefined();
   });
 });
 

@@ -201,12 +201,12 @@ describe('a count', () => {
     const worker = async (pid: number) => ({ pid, since: pid, metrics: await counted({}).json() });
     const [first, second] = [await worker(1), await worker(2)];
     const total = async (...present: (typeof first)[]) => {
-      const { workers, metricsOfAbsent = [] } = await totals.merge(
+      const { workers, metricsOfAbsentProcesses = [] } = await totals.merge(
         [Promise.resolve({ versions: [], workers: present })],
         true,
       );
       const { value } = parseMetrics(
-        await exposition([...workers.map(({ metrics = [] }) => metrics), ...metricsOfAbsent]),
+        await exposition([...workers.map(({ metrics = [] }) => metrics), ...metricsOfAbsentProcesses]),
       );
       return value('version_gateway_retries_total', { version: 'v1' }) === 0
         ? value('version_gateway_requests_total', { version: 'v1', stage: 'active', method: 'GET', class: '2xx' })

@@ -320,7 +320,7 @@ it('names clients by usage.names', async () => {
   writeFileSync(names, 'user-agent:curl: The shop\n');
   const { ledger } = ledgerWith([row('v1', 'user-agent:curl', now - hour)], now - 100 * day);
   const reader = readersOn[0]?.[1]()(ledger);
-  reader?.readNames(names);
+  reader?.readClientNames(names);
   const candidate = snapshotFrom({ routes: retired });
   const plan = reader && (await planEdit(reader, { candidate, running, since: now - day, now, at: now }));
   expect(plan?.clients).toMatchObject([{ client: 'user-agent:curl', name: 'The shop' }]);

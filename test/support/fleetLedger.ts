@@ -33,7 +33,7 @@ function readerOfCopies(): (ledger: Ledger) => LedgerReader {
       return FleetLedger.open({ store, passwordFile: undefined });
     });
     const reader = new LedgerReader(onceReady(copied));
-    reader.readNames(names);
+    reader.readClientNames(names);
     onTestFinished(() => reader.close());
     return reader;
   };

@@ -114,9 +114,9 @@ describe('an ejected target', () => {
     fail(health, 3);
     outFor(health);
     fail(health, 1);
-    expect(health.mayRecover).toBe(true);
+    expect(health.awaitsSuccess).toBe(true);
     health.succeeded();
-    expect([health.state, health.mayRecover]).toEqual(['healthy', false]);
+    expect([health.state, health.awaitsSuccess]).toEqual(['healthy', false]);
     fail(health, 2);
     expect(health.state).toBe('healthy');
     fail(health, 1);

@@ -50,7 +50,7 @@ async function readerOf({
     const ledger = fleet ? "The fleet's store" : file;
     return LedgerReader.unreadable(writeProblem ?? `${ledger} cannot be read: ${reason}.`, unwrittenRows);
   }
-  reader.readNames(namesFile);
+  reader.readClientNames(namesFile);
   if (fleet) reader.evidence = await ownEvidence(file);
   Object.assign(reader, { problem: writeProblem, unwrittenRows });
   return reader;

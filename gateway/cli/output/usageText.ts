@@ -39,11 +39,12 @@ export function usageAsText(report: UsageReport, paint: Paint, width = Number.PO
         `${plural(folded, 'request')} of clients beyond usage.max_clients are counted together as other clients.`,
       ),
     );
-  if (report.without_route)
+  const { without_route: requestsWithoutRoute = 0 } = report;
+  if (requestsWithoutRoute > 0)
     lines.push(
       paint(
         'yellow',
-        `These counts are lower bounds. ${plural(report.without_route, 'request')} to /${report.version} beyond usage.max_routes are counted together as other routes, and may be calls of this route.`,
+        `These counts are lower bounds. ${plural(requestsWithoutRoute, 'request')} to /${report.version} beyond usage.max_routes are counted together as other routes, and may be calls of this route.`,
       ),
     );
   if (held > 0) lines.push(paint('yellow', `${plural(held, 'row')} in memory until the ledger can be written.`));

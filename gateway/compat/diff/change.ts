@@ -98,6 +98,7 @@ export type PathStep =
   | { readonly kind: 'items'; readonly index?: number }
   | PartStep;
 
+/** A step into a part of an operation or of a schema, not into a value. */
 export type PartStep =
   | { readonly kind: 'request_body' }
   | { readonly kind: 'response'; readonly status: string }
@@ -115,8 +116,8 @@ export interface Comparison {
   readonly changes: Change[];
   /** `step`: from the whole to the part. Undefined: both have the same path, such as a parameter and its schema. */
   readonly parts: { readonly step: PathStep | undefined; readonly comparison: Comparison }[];
-  /** False while it is computed: a recursive schema contains its own comparison. */
-  isComputed: boolean;
+  /** False during the comparison: a recursive schema contains its own comparison. */
+  isFinished: boolean;
 }
 
 /** `error`: breaking. `warn`: may break clients. `info`: compatible. */
@@ -126,12 +127,12 @@ export type Severity = 'error' | 'warn' | 'info';
 export type SeverityOf = (change: Change) => Severity;
 
 export function emptyComparison(): Comparison {
-  return { changes: [], parts: [], isComputed: false };
+  return { changes: [], parts: [], isFinished: false };
 }
 
 /** A finished comparison with one change. */
 export function comparisonWithOneChange(change: Change): Comparison {
-  return { changes: [change], parts: [], isComputed: true };
+  return { changes: [change], parts: [], isFinished: true };
 }
 
 /** In place of a step: the part is at the same place as the whole. */
@@ -140,8 +141,8 @@ export const noStep = undefined;
 /** Adds the comparison of a part, unless it is known to be without changes. */
 export function addPart(whole: Comparison, step: PathStep | undefined, comparison: Comparison | undefined): void {
   if (comparison === undefined) return;
-  const { isComputed, changes, parts } = comparison;
-  if (!isComputed || changes.length > 0 || parts.length > 0) whole.parts.push({ step, comparison });
+  const { isFinished, changes, parts } = comparison;
+  if (!isFinished || changes.length > 0 || parts.length > 0) whole.parts.push({ step, comparison });
 }
 
 /** A change to add. `direction`, `name` and `detail` may be omitted. */

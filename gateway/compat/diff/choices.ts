@@ -14,7 +14,7 @@ import {
   noStep,
 } from './change.ts';
 import { type AlternativePairs, pairAlternatives, pairChoices } from './pairing.ts';
-import { isSentAsText, noChangeName, type SchemaPair } from './schemaPair.ts';
+import { isSentAsText, noName, type SchemaPair } from './schemaPair.ts';
 import { addNullChange } from './types.ts';
 
 type Types = ReadonlySet<JsonType> | undefined;
@@ -131,19 +131,19 @@ function compareExpanded(pair: SchemaPair): void {
   dropChanges(pair);
   const places = [oldSchema.located, newSchema.located] as const;
   if (old === undefined || now === undefined) {
-    pair.addChange('structure', 'changed', noChangeName, ...places);
+    pair.addChange('structure', 'changed', noName, ...places);
     return;
   }
   const fits: Fits = (before, after) => pair.countBreakingBetween(before, after) === 0;
   const [lost, gained] = unmatched(old, now, fits);
   if (isSafeReplacement(pair, old, now, fits)) {
-    if (isRequest || !addWarnings(pair, old, now)) pair.addChange('structure', 'equivalent', noChangeName, ...places);
+    if (isRequest || !addWarnings(pair, old, now)) pair.addChange('structure', 'equivalent', noName, ...places);
     return;
   }
   const hasNewType = gained.some((one) => !isWithin(unionOfTypes(one), unionOfTypes(oldSchema)));
   if (!isRequest && hasNewType) pair.addChange('type', 'wider', 'type', ...places);
   else if (!isRequest && lost.length === 0) {
-    pair.addChange('alternative', 'added', noChangeName, ...places, {
+    pair.addChange('alternative', 'added', noName, ...places, {
       is: 'alternatives',
       alternatives: gained.map(outlineOf),
     });
@@ -154,7 +154,7 @@ function compareExpanded(pair: SchemaPair): void {
   }
 }
 
-/** Adds the changes of alternatives that fit only with a change of level `warn`, such as a new value. False: there are none. */
+/** Adds the changes of new alternatives that can replace an old one only with a change of level `warn`. False: there are none. */
 function addWarnings(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): boolean {
   const [, withWarnings] = unmatched(old, now, (before, after) => pair.isReplaceable(before, after));
   const comparisons = withWarnings.map((after) => closestComparison(pair, old, [after]));
@@ -181,13 +181,12 @@ function dropMovedChanges(pair: SchemaPair): void {
   if (old === undefined || now === undefined) return;
   const [lost, gained] = unmatched(old, now, (before, after) => pair.isUnchanged(before, after));
   const isSame = lost.length === 0 && gained.length === 0 && !rejectsOverlaps(pair, old, now);
-  // Stricter than "not breaking": objects with only optional fields fit each other by JSON Schema even if they have no
-  // field in common.
+  // Warnings count, too: two objects with only optional fields have no breaking change, even if they have no field in common.
   const fits: Fits = (before, after) => pair.isReplaceable(before, after);
   const hasOnlyMoved = isSame || (pair.isBreaking && isSafeReplacement(pair, old, now, fits));
   if (!hasOnlyMoved) return;
   dropChanges(pair);
-  pair.addChange('structure', 'equivalent', noChangeName, oldSchema.located, newSchema.located);
+  pair.addChange('structure', 'equivalent', noName, oldSchema.located, newSchema.located);
 }
 
 /** Whether every old request is still valid, or every new response was possible before. */
@@ -224,7 +223,7 @@ function addLostField(pair: SchemaPair, closest: Comparison | undefined): boolea
   const cause = closest && firstBreaking(closest, pair.severityOf);
   if (!closest || cause?.change.kind !== 'field' || countBreaking(closest, pair.severityOf) !== 1) return false;
   const comparison = cause.steps.reduceRight<Comparison>(
-    (part, step) => ({ changes: [], parts: [{ step, comparison: part }], isComputed: true }),
+    (part, step) => ({ changes: [], parts: [{ step, comparison: part }], isFinished: true }),
     comparisonWithOneChange(cause.change),
   );
   pair.result.parts.push({ step: undefined, comparison });
@@ -234,7 +233,7 @@ function addLostField(pair: SchemaPair, closest: Comparison | undefined): boolea
 function addStructureChange(pair: SchemaPair, closest: Comparison | undefined): void {
   const cause = closest && firstBreaking(closest, pair.severityOf);
   const places = [pair.oldSchema.located, pair.newSchema.located] as const;
-  pair.addChange('structure', 'changed', noChangeName, ...places, cause && { is: 'cause', ...cause });
+  pair.addChange('structure', 'changed', noName, ...places, cause && { is: 'cause', ...cause });
 }
 
 // If there are more pairs of alternatives, overlaps between them are not searched for.

@@ -171,7 +171,7 @@ function compareFieldEncodings(
     const newEncoding = encodingOf(newEntry, newField, type, contracts.new);
     compareEncoding(oldEncoding, newEncoding, oldEntry, newEntry, direction, comparison);
     // So that `addPart` leaves it out if it has no change.
-    comparison.isComputed = true;
+    comparison.isFinished = true;
     addPart(into, { kind: 'field', name }, comparison);
   }
 }

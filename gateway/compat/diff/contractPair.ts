@@ -65,7 +65,7 @@ export class ContractPair {
     const comparison = emptyComparison();
     this.#comparisons.set(before.value, comparisonsOfOld.set(after.value, comparisonsOfPair.set(aspect, comparison)));
     compare(before, after, comparison);
-    comparison.isComputed = true;
+    comparison.isFinished = true;
     return comparison;
   }
 
@@ -119,7 +119,7 @@ class SchemaComparer {
     const pair = new SchemaPair({ old, new: now, use, result, identical, severityOf, compare, expand });
     comparePartDescriptions(old, now, result);
     for (const compareKeywords of comparisonsByScope[compareTypes(pair)]) compareKeywords(pair);
-    result.isComputed = true;
+    result.isFinished = true;
     return result;
   };
 

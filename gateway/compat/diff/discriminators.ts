@@ -1,7 +1,7 @@
 import { below, type Located } from '../document/located.ts';
 import { discriminatorValuesOf, mappingOf, targetNameOf, targetsOf } from '../schema/choices.ts';
 import { pairAlternatives, pairChoices } from './pairing.ts';
-import { noChangeName, type SchemaPair } from './schemaPair.ts';
+import { noName, type SchemaPair } from './schemaPair.ts';
 
 /**
  * The new name of each schema that the discriminator chooses from, by its old name. A renamed schema is not a change by
@@ -58,12 +58,12 @@ function compareMappings(pair: SchemaPair, old: Located, now: Located, newNames:
       pair.addChange('structure', 'changed', 'mapping', target, kept, { is: 'mapping', value });
     // A removed alternative has its own change, unless the last alternative became a part of the schema.
     else if (!kept && (isKeptTarget || (isChoiceMerged && !newPartNames.has(targetNameOf(target.value)))))
-      pair.addChange('value', 'removed', noChangeName, target, now, { is: 'values', values: [JSON.stringify(value)] });
+      pair.addChange('value', 'removed', noName, target, now, { is: 'values', values: [JSON.stringify(value)] });
   }
   const keptNames = new Set(newNames.values());
   for (const [value, target] of newValues) {
     if (!oldValues.has(value) && !oldTargets.has(value) && keptNames.has(targetNameOf(target.value)))
-      pair.addChange('value', 'added', noChangeName, old, target, { is: 'values', values: [JSON.stringify(value)] });
+      pair.addChange('value', 'added', noName, old, target, { is: 'values', values: [JSON.stringify(value)] });
   }
 }
 

@@ -2,7 +2,7 @@ import { isList, isMap, type Located } from '../document/located.ts';
 import { canonicalJson } from '../schema/keywords.ts';
 import { type Bound, compareBounds, type Limit, matchesPattern, maximums, minimums } from '../schema/limits.ts';
 import type { View } from '../schema/schema.ts';
-import { isSentAsText, noChangeName, type SchemaPair } from './schemaPair.ts';
+import { isSentAsText, noName, type SchemaPair } from './schemaPair.ts';
 
 /** Compares `enum`, `const` and `default`. A schema that accepts only null has another type, which `compareTypes` reports. */
 export function compareValues(pair: SchemaPair): void {
@@ -14,23 +14,22 @@ export function compareValues(pair: SchemaPair): void {
     const removed = [...old.values.keys()].filter((json) => !newKeys?.has(keyOf(json)));
     const added = [...now.values.keys()].filter((json) => !oldKeys?.has(keyOf(json)));
     const places = [enumOf(old), enumOf(now)] as const;
-    if (removed.length > 0)
-      pair.addChange('value', 'removed', noChangeName, ...places, { is: 'values', values: removed });
-    if (added.length > 0) pair.addChange('value', 'added', noChangeName, ...places, { is: 'values', values: added });
+    if (removed.length > 0) pair.addChange('value', 'removed', noName, ...places, { is: 'values', values: removed });
+    if (added.length > 0) pair.addChange('value', 'added', noName, ...places, { is: 'values', values: added });
   } else if (now.values && !isNullOnly && !includesAllOf(now.values, old.types)) {
-    pair.addChange('values', 'listed', noChangeName, undefined, enumOf(now), {
+    pair.addChange('values', 'listed', noName, undefined, enumOf(now), {
       is: 'values',
       values: [...now.values.keys()],
     });
   } else if (old.values && !isNullOnly && !includesAllOf(old.values, now.types)) {
-    pair.addChange('values', 'unlisted', noChangeName, enumOf(old), undefined, {
+    pair.addChange('values', 'unlisted', noName, enumOf(old), undefined, {
       is: 'values',
       values: [...old.values.keys()],
     });
   }
   const [before, after] = [old.at('default'), now.at('default')];
   if (pair.isRequest && jsonOf(before?.value) !== jsonOf(after?.value)) {
-    pair.addChange('default', 'changed', noChangeName, before, after);
+    pair.addChange('default', 'changed', noName, before, after);
   }
 }
 

@@ -45,7 +45,7 @@ export interface SchemaPairOptions {
 }
 
 /** The `name` of a change that needs none. */
-export const noChangeName = '';
+export const noName = '';
 
 /** Two schemas that are being compared. */
 export class SchemaPair {

@@ -2,7 +2,7 @@ import { acceptsAnyType, acceptsAnyValue } from '../schema/choices.ts';
 import { isEqual, isWithin, type JsonType } from '../schema/keywords.ts';
 import type { Limit } from '../schema/limits.ts';
 import type { View } from '../schema/schema.ts';
-import { isSentAsText, noChangeName, type SchemaPair, type SchemaUse } from './schemaPair.ts';
+import { isSentAsText, noName, type SchemaPair, type SchemaUse } from './schemaPair.ts';
 
 type Types = ReadonlySet<JsonType> | undefined;
 
@@ -93,7 +93,7 @@ function compareNull(pair: SchemaPair): void {
 export function addNullChange(pair: SchemaPair, isAdded: boolean): void {
   const { old, new: now, oldSchema, newSchema } = pair;
   const places = [old.at('type') ?? oldSchema.located, now.at('type') ?? newSchema.located] as const;
-  pair.addChange('null', isAdded ? 'added' : 'removed', noChangeName, ...places);
+  pair.addChange('null', isAdded ? 'added' : 'removed', noName, ...places);
 }
 
 // Every value of the first format is also a value of the second.
@@ -110,7 +110,10 @@ function compareFormats(pair: SchemaPair): void {
 
 const numberFormats: ReadonlySet<string> = new Set(['"int32"', '"int64"', '"float"', '"double"']);
 
-/** False for formats of texts if only one schema accepts texts, and likewise for numbers. The keywords stand for these types. */
+/**
+ * False for formats of texts if only one schema accepts texts, and likewise for numbers. `minLength` stands for all keywords of texts,
+ * `minimum` for all keywords of numbers.
+ */
 function isFormatApplicable(pair: SchemaPair, formats: Limit<ReadonlySet<string>> | undefined): boolean {
   return pair.isKeywordComparable(formats?.value.isSubsetOf(numberFormats) ? 'minimum' : 'minLength');
 }

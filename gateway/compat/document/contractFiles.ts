@@ -74,7 +74,7 @@ export class ContractFiles {
     if (url === null) throw new SourceError('is not a URL', 'Correct the $ref.');
     if (!isWebUrl(url.href)) {
       throw new SourceError(
-        // After "refers to …, which".
+        // `open` puts "refers to …, which" before it.
         'a web document must not refer to',
         'Refer to a web document, or keep local copies of both.',
       );

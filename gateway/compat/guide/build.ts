@@ -40,7 +40,7 @@ export function buildGuide({ old, new: newContract, from, to, moved, versionEnd 
     ),
     newNameByRemoval: renamesIn(comparison),
     anchors: new Set(),
-    baseUrls: { old: versionEnd.oldBase, new: versionEnd.newBase },
+    baseUrls: { old: versionEnd.oldBaseUrl, new: versionEnd.newBaseUrl },
   };
   const changes = collectChanges(comparison).filter(({ change }) => {
     return change.kind !== 'route' && !unlistedRules.has(ruleFor(change).id);

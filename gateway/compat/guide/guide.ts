@@ -31,8 +31,8 @@ export interface VersionEnd {
   /** When some requests are refused on purpose. */
   readonly brownouts?: readonly { readonly at: number; readonly end: number }[];
   /** `https://api.example.com/v1`, or `/v1` if the host is not known. */
-  readonly oldBase: string;
-  readonly newBase: string;
+  readonly oldBaseUrl: string;
+  readonly newBaseUrl: string;
   /** The command that requests responses with unknown members. Undefined: the newer major cannot send such responses. */
   readonly grease?: string | undefined;
 }
@@ -172,7 +172,7 @@ export function firstItems<Item>(
 /** What every client has to do, in order. */
 export function instructionsOf({ from, to, versionEnd, routes }: Guide): string[] {
   return [
-    `Call ${inBackticks(versionEnd.newBase)} instead of ${inBackticks(versionEnd.oldBase)}.`,
+    `Call ${inBackticks(versionEnd.newBaseUrl)} instead of ${inBackticks(versionEnd.oldBaseUrl)}.`,
     ...datesInWords(from, versionEnd),
     ...brownoutsInWords(from, versionEnd),
     routesInWords(from, routes),

@@ -12,7 +12,7 @@ export interface TopicContext {
   readonly contracts: OldAndNew<ContractExamples>;
   /** For each route of the newer contract, the route of the older one that it replaces. */
   readonly oldRoutes: ReadonlyMap<Route, Route>;
-  /** For each removal that looks like a rename, the new name. */
+  /** For each removal that looks like a rename: the new name. For a parameter a phrase: "query parameter `limit`". */
   readonly newNameByRemoval: ReadonlyMap<Change, string>;
 }
 
@@ -138,7 +138,7 @@ function pairRenames(
       return isDistinctive(value) && canonicalJson(valueAt(examples.new, one.path)) === canonicalJson(value);
     });
     const name = newNameByRemoval.get(removed.change);
-    // For a parameter, `newNameByRemoval` has a phrase with backticks, not a name.
+    // The phrase for a parameter has backticks, a name has none.
     const withSameName = siblings.filter(({ change }) => whatChanged(change) === name && !name.includes('`'));
     const [best, ...others] = withSameName.length > 0 ? withSameName : withSameValue;
     if (best && others.length === 0 && ![...renames.values()].includes(best)) renames.set(removed, best);

@@ -188,7 +188,7 @@ const leastRouteSimilarity = 0.7;
 // If there are more pairs of a removed and an added name, no renames are searched for: comparing all pairs would take too long.
 const maxPairs = 2500;
 
-/** For each removal that looks like a rename: the new name, which was added at the same place. */
+/** For each removal that looks like a rename: what was added at the same place, as `whatChanged` or `routeInWords` names it. */
 export function renamesIn({ document, routes }: ContractComparison): ReadonlyMap<Change, string> {
   const renames = new Map<Change, string>();
   const seen = new Set<Comparison>([document, ...routes.map(({ comparison }) => comparison)]);

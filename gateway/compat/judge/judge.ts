@@ -161,7 +161,7 @@ const majorRule = 'major-without-breaking-change';
 /** Compares two contracts and judges the differences by the rules. @throws CompareError */
 export function compareAndJudge(pair: ComparedContracts, { levels, exemptions, callsOf }: JudgeSettings): PairReport {
   const { title, between, old, new: now, versions } = pair;
-  // The levels decide how alternatives are paired: so that the fewest changes are breaking.
+  // Alternatives are paired so that the fewest changes are breaking by default. Configured levels do not change the pairs.
   const comparison = compareContracts(old, now, defaultLevelOf, versions);
   const changeFindings = findingsOf(comparison, levels);
   // Between majors all changes are allowed, so exemptions apply only to the finding about a needless major.
@@ -207,7 +207,7 @@ function needlessMajorFinding(
     versions.old === undefined ? 'the old major' : `/${versions.old}`,
     versions.new === undefined ? 'the new major' : `/${versions.new}`,
   ];
-  // The basis of a rule: what the versioning rules state about its changes. `compatible`: they allow them.
+  // The basis of a rule: what the versioning rules state about its changes. `compatible`: the versioning rules allow the changes.
   const isAdditive = findingsAtDefaults.every(({ rule }) => basisOf(rule) === 'compatible');
   const content = findingsAtDefaults.length === 0 ? 'same' : isAdditive ? 'additions' : 'nothing breaking';
   return {

@@ -44,6 +44,7 @@ function addressText({ host, port }: HostPort): string {
 /** A password in routes.yaml ends up in version control. */
 export const storePasswordIsNotWritten: ConfigRule = ({ source, config: { fleet } }) => {
   const at: Path = ['fleet', 'store'];
+  // In the tree, a value with variables is an `ExpandedText`, or a plain text if it is in quotes.
   const isVariable = valueAt(source.tree, at) instanceof ExpandedText || source.quotedVariables?.has(placeKey(at));
   const hasPassword = /^\w+:\/\/[^@/]*:[^@]*@|[?&]password=/.test(fleet.store ?? '');
   if (!hasPassword || isVariable) return [];

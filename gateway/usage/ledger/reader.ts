@@ -67,7 +67,7 @@ export class LedgerReader implements UsageQueries {
   /** `namesFile`: the file of client names. @throws Error with the reason why `file` cannot be read, without its name */
   static open(file: string, namesFile?: string): LedgerReader {
     const reader = new LedgerReader(new LedgerFile(file));
-    reader.readNames(namesFile);
+    reader.readClientNames(namesFile);
     return reader;
   }
 
@@ -86,7 +86,7 @@ export class LedgerReader implements UsageQueries {
   }
 
   /** Reads the file of client names again. */
-  readNames(namesFile: string | undefined): void {
+  readClientNames(namesFile: string | undefined): void {
     this.#clientNames.read(namesFile);
   }
 

@@ -7,8 +7,8 @@ export const end = {
   sunset: Date.parse('2029-06-30T23:59:59Z'),
   isGoneAfterSunset: false,
   isRetired: false,
-  oldBase: '/v1',
-  newBase: '/v2',
+  oldBaseUrl: '/v1',
+  newBaseUrl: '/v2',
 };
 
 /** The guide between two contracts, of which only paths and components are given. */
