@@ -137,7 +137,7 @@ export class ConfigAgreement {
   ): Promise<Refusal[]> {
     const usage = await readUsage({
       endedVersions: endedVersions(before, after, clock.now()),
-      newFreezes: stricterFreezes(before, after),
+      newFreezes: stricterFreezes(before, after, clock.now()),
     });
     return guardReload(before, after, usage, clock.now());
   }

@@ -3,7 +3,7 @@ import { forcePlaceholder, routeShapeOf } from '../config/rules/lifecycle.ts';
 import type { GuardSettings, Snapshot } from '../config/snapshot.ts';
 import { ago, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
 import { brownoutMessages, sparedMessages } from './brownouts.ts';
-import { dateText, stageOf, successorOf } from './stage.ts';
+import { clientsSparedByFreeze, dateText, stageOf, successorOf } from './stage.ts';
 
 /** Why a valid edit is not applied, and the line that applies it anyway. */
 export interface Refusal {
@@ -86,12 +86,13 @@ export interface RefusingFreeze extends Omit<NonNullable<AcceptedVersion['freeze
 }
 
 /** The freezes of the edit that may refuse clients that were served before it. */
-export function stricterFreezes(before: AcceptedConfig, after: AcceptedConfig): RefusingFreeze[] {
-  return after.sortedVersions.flatMap(({ name, freeze }) => {
+export function stricterFreezes(before: AcceptedConfig, after: AcceptedConfig, now: number): RefusingFreeze[] {
+  return after.sortedVersions.flatMap((version) => {
+    const { name, freeze } = version;
     const old = before.versions.get(name);
     if (freeze?.mode !== 'refuse' || old === undefined || JSON.stringify(freeze) === JSON.stringify(old.freeze))
       return [];
-    return [{ version: name, from: freeze.from, allow: freeze.allow }];
+    return [{ version: name, from: freeze.from, allow: clientsSparedByFreeze(version, now) }];
   });
 }
 

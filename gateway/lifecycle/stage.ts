@@ -30,6 +30,15 @@ export function runningWaivers(version: Dated & Pick<Version, 'waivers'>, now: n
   return version.waivers.filter(({ until }) => now < until).sort((a, b) => a.until - b.until);
 }
 
+/** The clients that the freeze of a version never refuses: those of `allow`, and those with a waiver that has not ended. */
+export function clientsSparedByFreeze(
+  { freeze, waivers }: Pick<AcceptedVersion, 'freeze' | 'waivers'>,
+  now: number,
+): readonly string[] {
+  const waivedClients = waivers.filter(({ until }) => now < until).flatMap(({ clients = [] }) => clients);
+  return [...(freeze?.allow ?? []), ...waivedClients];
+}
+
 /** As `stageOf`, but `sunset` instead of `retired` while waived clients are still served. */
 export function stageWithWaivers(version: Dated & Pick<Version, 'waivers'>, now: number): Stage {
   return runningWaivers(version, now).length > 0 ? 'sunset' : stageOf(version, now);

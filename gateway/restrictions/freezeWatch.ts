@@ -1,4 +1,5 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import { clientsSparedByFreeze } from '../lifecycle/stage.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { plural } from '../shared/text.ts';
 import {
@@ -220,9 +221,11 @@ export class FreezeWatch {
   ): Promise<FreezeClients> {
     const { findClients } = this.#options;
     if (findClients === undefined) return { kind: 'unknown', reason: 'This gateway has no usage ledger.' };
-    const { retire, usage } = this.#snapshot;
+    const { retire, usage, versions } = this.#snapshot;
+    const configured = versions.get(version);
+    const allow = configured ? clientsSparedByFreeze(configured, this.#options.now()) : settings.allow;
     const namingRulesId = this.#options.namingRulesId(this.#snapshot);
-    const query = { version, ...settings, namingRulesId, quiet: retire.quiet, limit: knownClientsLimit(usage) };
+    const query = { version, ...settings, allow, namingRulesId, quiet: retire.quiet, limit: knownClientsLimit(usage) };
     return findClients(this.#snapshot, { ...query, onlyNewClients }).catch((error: unknown) => {
       return { kind: 'unknown' as const, reason: reasonOf(error) };
     });

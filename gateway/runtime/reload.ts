@@ -147,7 +147,7 @@ export class Reloader {
     const announced = this.#steps.announcedConfig?.() ?? current;
     const usage = await this.#steps.readUsage({
       endedVersions: endedVersions(announced, next, this.#steps.clock.now()),
-      newFreezes: stricterFreezes(announced, next),
+      newFreezes: stricterFreezes(announced, next, this.#steps.clock.now()),
       newAdapters: newServingAdapters(current, next),
       quiet: next.guard.quiet,
     });

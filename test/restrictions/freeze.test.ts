@@ -135,6 +135,26 @@ describe('a freeze with mode: refuse', () => {
     expect((await send('')).status).toBe(200);
   });
 
+  it('does not count a client as new while it has a waiver, because it serves that client', async () => {
+    const named = { identify: ['header:x-client-id', 'header:x-api-key'] };
+    const waivers = [{ client: 'acme', until: '2027-06-01', reason: 'a contract' }];
+    const reporting = { from: '2027-01-01', mode: 'report' };
+    const gateway = await frozen({ freeze: reporting, usage: named, v1: { waivers } });
+    const { send, edit, passTo, clock, run, notices } = gateway;
+    const statusOf = async (id: string) => (await send('', '/v1/drinks', { headers: { 'x-client-id': id } })).status;
+    expect(await statusOf('acme')).toBe(200);
+    // The guard refuses an edit only for clients that the freeze would refuse.
+    expect(await edit({ freeze })).toMatchObject({ kind: 'reloaded' });
+    expect([await statusOf('acme'), await statusOf('other')]).toEqual([200, 403]);
+    await passTo(clock.time + 31_000);
+    await gateway.printed(
+      /^\/v1 has, since its freeze, 1 new client: x-client-id:other$|refused by its freeze: x-client-id:other,/,
+    );
+    expect(notices.filter((line) => line.includes('acme'))).toEqual([]);
+    expect(await run('usage', '/v1')).not.toMatch(/x-client-id:acme \(new\)/);
+    expect(await run('can-retire', '/v1')).not.toMatch(/new clients?: [^.]*acme/);
+  });
+
   it('answers 204 to a preflight, which carries no key', async () => {
     const { send } = await frozen();
     const headers = { origin: 'https://shop.example', 'access-control-request-method': 'GET' };

@@ -2,7 +2,7 @@ import { reasonOf } from '../../config/fault.ts';
 import { nameLine } from '../../config/names.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { fromPlain } from '../../config/transfer.ts';
-import { adaptedVersions, stageOf, successorOf } from '../../lifecycle/stage.ts';
+import { adaptedVersions, clientsSparedByFreeze, stageOf, successorOf } from '../../lifecycle/stage.ts';
 import { clientEvents, digestEvent } from '../../notify/ledgerEvents.ts';
 import { hasLoss, withRetired } from '../../plan/plan.ts';
 import { planEdit } from '../../plan/planEdit.ts';
@@ -83,7 +83,9 @@ const answers: {
     const successor = successorName(version, snapshot, now);
     const brownoutNotes = (await brownoutRemark(queries, snapshot, { version, successor, now })) ?? [];
     const freezeNotes =
-      freeze && route === undefined ? [await freezeNote(queries, freeze, listedVersion?.freeze?.allow)] : [];
+      freeze && route === undefined
+        ? [await freezeNote(queries, freeze, listedVersion && clientsSparedByFreeze(listedVersion, now))]
+        : [];
     // The differences that this gateway found. They are only notes: they do not show who still calls the version.
     const shadowNotes = route === undefined ? ((await shadowRemark(queries, snapshot, { version, now })) ?? []) : [];
     const adapterNotes = adaptedVersions(version, snapshot, now).map(({ name }) => {
@@ -200,11 +202,13 @@ async function markNewClients(
 ): Promise<UsageReport['rows']> {
   /** `v1 CLIENT` → the start of the freeze. */
   const newSince = new Map<string, string>();
-  for (const { name: version, freeze } of by === 'client' ? sortedVersions : []) {
+  for (const version of by === 'client' ? sortedVersions : []) {
+    const { name, freeze } = version;
     if (freeze === undefined || freeze.from > Date.parse(until)) continue;
     const since = new Date(freeze.from).toISOString();
-    for (const { client } of await newClientsOf(queries, { version, ...freeze }))
-      newSince.set(`${version} ${client}`, since);
+    const allow = clientsSparedByFreeze(version, Date.parse(until));
+    for (const { client } of await newClientsOf(queries, { version: name, from: freeze.from, allow }))
+      newSince.set(`${name} ${client}`, since);
   }
   if (newSince.size === 0) return rows;
   return rows.map((row) => {
