@@ -85,7 +85,13 @@ class AdapterCheck {
       if ('gone' in route) continue;
       const at = ['routes', `/${version.name}`, 'adapter', 'routes', `${route.method} ${route.path}`];
       const [ownRoute, otherRoute] = [own.find(route), other.find(route.to)];
-      if (!ownRoute || !otherRoute) continue;
+      if (!ownRoute || !otherRoute) {
+        const lacking = ownRoute
+          ? `${names.other} has no route ${route.to.method} ${route.to.path}`
+          : `${names.own} has no such route`;
+        this.add(at, `The contract of ${lacking}.`, 'Correct the name of the route.');
+        continue;
+      }
       try {
         new RouteCheck({ route, at, own, other, ownRoute, otherRoute }, names, this.#sampleCount, this).run();
       } catch (error) {

@@ -112,7 +112,7 @@ function valueAt(document: unknown, ref: string): unknown {
 /** The methods of a path item in OpenAPI. */
 export const contractMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
 
-/** The methods of a path item: `GET PUT`. */
+/** The methods of a path item: `GET PUT`. Empty if they are unknown. */
 function methodsIn(item: Readonly<Record<string, unknown>>): string {
   const methods = contractMethods.filter((name) => isMap(item[name]));
   return methods.join(' ').toUpperCase();
@@ -160,7 +160,14 @@ function pathItemsOf(document: unknown): Readonly<Record<string, unknown>> | Unu
   if (!isMap(paths)) return { problem: 'has `paths` that are not a map', remedy };
   // A template with a control character never matches: no path of a request contains one.
   const usable = Object.entries(paths).filter(([path]) => path.startsWith('/') && !/\p{Cc}/u.test(path));
-  return Object.fromEntries(usable);
+  return Object.fromEntries(usable.map(([path, item]) => [path, withTarget(item, document)]));
+}
+
+/** A path item with the operations that its `$ref` leads to. A reference to another file is not followed: its methods are unknown. */
+function withTarget(item: unknown, document: unknown): unknown {
+  const ref = isMap(item) ? item['$ref'] : undefined;
+  const target = typeof ref === 'string' ? valueAt(document, ref) : undefined;
+  return isMap(item) && isMap(target) ? { ...target, ...item } : item;
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {

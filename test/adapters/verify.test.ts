@@ -6,6 +6,7 @@ import { loadSnapshot, parseConfig } from '../../gateway/config/load.ts';
 import { LoadThread } from '../../gateway/config/loadThread.ts';
 import { prepareAdaptersAndGrease } from '../../gateway/runtime/adapterCheck.ts';
 import { runIn } from '../cli/io.ts';
+import { write } from '../compat/document/openContract.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { type AdapterFixture, adapterFixtures, loadFixture, printed } from './fixtures.ts';
 
@@ -139,6 +140,34 @@ components:
   const folder = folderWith({ ...good, routes, v1: contract('Pet'), v2: contract('Animal') });
   writeFileSync(join(folder, 'dog.yaml'), 'type: object\nrequired: [kind]\nproperties: { kind: { const: dog } }\n');
   expect(await runIn(folder, ['check'])).toMatchObject({ code: 0, stdout: expect.stringContaining('is valid') });
+});
+
+it('reads path items in other files, and compares contracts that differ only there', async () => {
+  const { routes } = fixtureNamed('good-adapters', 'rename-and-drop');
+  const contract = `openapi: 3.1.0
+info: { title: drinks, version: '1' }
+paths:
+  /drinks: { $ref: drinks.yaml }
+`;
+  const itemWith = (field: string) =>
+    `get: { responses: { '200': { description: '', content: { application/json: { schema: { type: object, required: [${field}], properties: { ${field}: { type: string } } } } } } } }\n`;
+  const checked = (method: string) => {
+    const rows = `      routes: { ${method} /drinks: { to: ${method} /drinks, response: { 200: [{ rename: { name: title } }] } } }\n`;
+    const withRows = routes.replace(/^ {6}routes:\n(?: {8}.*\n)+/m, rows);
+    const folder = temporaryFolder();
+    write(folder, { 'routes.yaml': withRows.replace('v1.yaml', 'v1/api.yaml').replace('v2.yaml', 'v2/api.yaml') });
+    for (const [version, field] of [
+      ['v1', 'title'],
+      ['v2', 'name'],
+    ] as const)
+      write(folder, { [`${version}/api.yaml`]: contract, [`${version}/drinks.yaml`]: itemWith(field) });
+    return runIn(folder, ['check']);
+  };
+  expect(await checked('GET')).toMatchObject({ code: 0, stdout: expect.stringContaining('is valid') });
+  expect(await checked('POST')).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining('The contract of /v1 has no such route.'),
+  });
 });
 
 it('refuses a reload with a faulty adapter, and accepts the corrected file', async () => {

@@ -2,6 +2,7 @@ import type { AdapterRoute, AdapterSettings, Operation } from '../adapterSetting
 import { isUnusable } from '../contracts.ts';
 import type { Fault, Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
+import type { Content } from '../referencedFiles.ts';
 import { faultAt, faultAtKey, hasValue } from '../source.ts';
 import { isRoute, routeShapeOf, splitRoute } from './lifecycle.ts';
 import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';
@@ -76,7 +77,7 @@ export const adapterNeedsVersion: ConfigRule = ({ source, entries }) =>
   });
 
 /** Both contracts are compared when the file is loaded. If they are equal, one of them is probably the wrong file. */
-export const adapterNeedsContracts: ConfigRule = ({ source, entries, contracts }) =>
+export const adapterNeedsContracts: ConfigRule = ({ source, entries, contracts, files }) =>
   adaptersOf(entries).flatMap(({ key, adapter: { from } }) => {
     const keys = [key, from].filter((name) => entries.some((other) => other.key === name)) as string[];
     const missing = keys.find((name) => !hasValue(source, ['routes', name, 'contract']));
@@ -90,7 +91,8 @@ export const adapterNeedsContracts: ConfigRule = ({ source, entries, contracts }
       isUnusable(ownContract) ||
       isUnusable(otherContract) ||
       !ownContract ||
-      ownContract.digest !== otherContract?.digest
+      ownContract.digest !== otherContract?.digest ||
+      (ownContract.file !== otherContract.file && refersToOtherFiles(files.read(ownContract.file)))
     )
       return [];
     const message = `${key} and ${from} have the same contract, so there is nothing to adapt.`;
@@ -98,6 +100,11 @@ export const adapterNeedsContracts: ConfigRule = ({ source, entries, contracts }
       faultAt(source, ['routes', key, 'contract'], message, `Name the contract of ${key}, or remove the adapter.`),
     ];
   });
+
+/** Whether a contract may consist of several files, so that another file with the same text may be another contract. */
+function refersToOtherFiles(content: Content): boolean {
+  return 'text' in content && /\$ref["']?\s*:\s*["']?[^\s"'#]/.test(content.text());
+}
 
 const reasonByMethod: Readonly<Record<string, string>> = {
   PUT: 'A client that reads a resource and writes it back would delete the fields that its version does not have.',
@@ -211,7 +218,8 @@ function problemOfUnknownRoute(
   const { method, path } = splitRoute(name);
   const contractRoutes = contract.paths
     .entries()
-    .flatMap(([template, methods]) => methods.split(' ').map((verb) => `${verb} ${template}`));
+    // The check of the adapter reads the path items in other files, whose methods are unknown here.
+    .flatMap(([template, methods]) => (methods || method).split(' ').map((verb) => `${verb} ${template}`));
   if (contractRoutes.some((route) => routeShapeOf(splitRoute(route)) === routeShapeOf({ method, path })))
     return undefined;
   const best = nearest(name, contractRoutes);
