@@ -99,5 +99,6 @@ async function tryStart(
 /** The line that names the error, among everything that a program printed before it ended. */
 function errorLine(output: string): string {
   const lines = output.split('\n');
+  // The first line begins with `Error:`, whatever follows.
   return lines.find((line, index) => index > 0 && /error|emerg|alert/i.test(line)) ?? lines[0] ?? '';
 }

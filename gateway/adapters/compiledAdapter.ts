@@ -30,7 +30,8 @@ export class CompiledAdapter {
     const byPath = new Map<string, Map<string, CompiledRoute | GoneRoute>>();
     for (const route of settings.routes) {
       const byMethod = byPath.get(route.path) ?? new Map<string, CompiledRoute | GoneRoute>();
-      byMethod.set(route.method, 'gone' in route ? route : new CompiledRoute(route, preparedForms(settings, route)));
+      const forms = settings.derivedFromContracts?.routes.get(`${route.method} ${route.path}`)?.parameters;
+      byMethod.set(route.method, 'gone' in route ? route : new CompiledRoute(route, forms));
       byPath.set(route.path, byMethod);
     }
     for (const template of templates) if (!byPath.has(template)) byPath.set(template, new Map());
@@ -54,13 +55,6 @@ export class CompiledAdapter {
       .entries()
       .flatMap(([, byMethod]) => [...byMethod.values()].filter((route) => route instanceof CompiledRoute));
   }
-}
-
-function preparedForms(
-  { derivedFromContracts: derived }: AdapterSettings,
-  { method, path }: AdaptedRoute,
-): ParameterForms | undefined {
-  return derived?.routes.get(`${method} ${path}`)?.parameters;
 }
 
 /** The row of an adapted route for one or several statuses. */

@@ -51,12 +51,12 @@ interface ObjectPlan {
   readonly added: Map<string, Extract<Operation, { kind: 'default' | 'const' }>>;
 }
 
-/** The operations rename a field from `a` to `b`. This says what is done with a field `b` that the object already has: the old `b`. */
+/** A rename of `a` to `b`, for an object that already has a field `b`: the old `b`. */
 interface Collision {
   readonly renamedField: FieldPlan;
   /** The index of the first step of `renamedField` after the rename. The old `b` gets only this step and later ones. */
   readonly firstStep: number;
-  /** The names of the renamed field before this rename and before earlier ones. If the object has one of them, the old `b` is dropped. */
+  /** `a`, and `x` if an earlier operation renames `x` to `a`. If the object has one of these fields, the old `b` is dropped. */
   readonly earlierNames: readonly string[];
 }
 
@@ -105,7 +105,7 @@ function addTo({ fields, originalNames, collisions, added }: ObjectPlan, name: s
     return true;
   }
   const original = originalNames.get(name) ?? name;
-  // An earlier operation of the plan has dropped or renamed the field with this name.
+  // An earlier operation of the plan has dropped or renamed the field with this name. `collisions`: that field got the name by a rename.
   const isGone = !originalNames.has(name) && (fields.has(name) || collisions.has(name));
   if (added.has(name) || isGone) return false;
   if (operation.kind === 'rename' && isUsed(operation.to.at(-1) ?? '')) return false;

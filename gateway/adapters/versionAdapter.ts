@@ -102,7 +102,7 @@ export class AdapterState {
 
   /**
    * Adds to the expected bytes and to the kept bytes. Negative numbers subtract. Returns false if this call added kept bytes and
-   * their sum is now above twice the limit.
+   * all kept bytes are now more than twice the limit.
    */
   addBytes(expected: number, kept: number): boolean {
     this.#expectedBytes += expected;

@@ -130,7 +130,7 @@ class FileWatch implements Watch {
     const path = this.#realPathOf(this.#file);
     if (path === this.#path) return;
     this.#path = path;
-    // '' equals no digest, so the last report is forgotten: a content that was rejected at another path may be accepted at this one.
+    // No digest equals ''. So the last report is forgotten: a content that was rejected at another path may be accepted at this one.
     this.#lastReadDigestAtReport = '';
     const folders = new Set([dirname(this.#file), dirname(path)]);
     for (const [folder, watcher] of this.#folders) {

@@ -19,7 +19,7 @@ const answerMs = 5_000;
 // A refused configuration is checked again every few heartbeats: another gateway may have accepted it, or a quiet period ended.
 const heartbeatsPerCheck = 5;
 
-/** What this gateway has in the outbox, and the ids of its ledger and run. */
+/** What this gateway has in the outbox. `instance`, `epoch`: as in `GatewayIdentity`. */
 interface OwnOutbox {
   readonly instance: string;
   readonly epoch: number;
@@ -60,7 +60,7 @@ export class FleetMember {
   // Used while the ledger cannot be opened, because the gateway must be visible nevertheless.
   readonly #fallbackOutbox: OwnOutbox = { instance: randomUUID(), epoch: Date.now(), rows: 0, since: undefined };
   readonly #addresses = ownAddresses();
-  /** The id of this gateway in the store. */
+  /** The `instance` of this gateway, once its fleet thread has read the store. */
   #self: string | undefined;
   #gateway: ServingGateway | undefined;
   #heartbeatTimer: NodeJS.Timeout | undefined;
@@ -273,7 +273,7 @@ export class FleetMember {
       ready,
       problem: this.#agreement.problem,
       ...this.#spooledRows(),
-      counted: this.#questions.counted(report, at),
+      counted: this.#questions.countedCalls(report, at),
       questionId: this.#questions.questionId,
     };
     send({ kind: 'heartbeat', identity, state });

@@ -32,8 +32,8 @@ export async function forgetGateway(
 }
 
 /**
- * True if the store has no row of the gateway, or the gateway had left or was gone in its row before it was last heard. The store was
- * then set back to an earlier time, for example from a backup.
+ * True if the store was set back to an earlier time, for example from a backup: its row of the gateway is missing, or says that the
+ * gateway left or was gone before `lastKnown.heard`.
  */
 function isLost(lastKnown: GatewayRow, rows: readonly GatewayRow[]): boolean {
   const stored = rows.find(({ instance }) => instance === lastKnown.instance);

@@ -66,7 +66,7 @@ export class CountsQuestions {
   }
 
   /** Which calls of this gateway are counted in the store. `at`: the time of the report, epoch ms. */
-  counted({ unsentSince = {}, workers }: ServingReport, at: number): CountedCalls {
+  countedCalls({ unsentSince = {}, workers }: ServingReport, at: number): CountedCalls {
     const { unsentCounts } = this.#options;
     const unresponsiveTimes = workers.flatMap(({ unresponsiveSince: since }) =>
       since === undefined ? [] : since - flushMs,
@@ -90,7 +90,7 @@ export class CountsQuestions {
     const { settings, release, view } = this.#options;
     const self = this.#options.self() ?? '';
     const ownRow = view.instances.find(({ row }) => row !== undefined && row.instance === self)?.row;
-    const counted = { ...this.counted(report, Date.now()), answers: { [self]: question } };
+    const counted = { ...this.countedCalls(report, Date.now()), answers: { [self]: question } };
     const ownCounts = { name: settings.name, release, counted, skewMs: ownRow?.skewMs ?? 0 };
     return unsentCalls([...this.#others, ownCounts], version, question.id, self);
   }

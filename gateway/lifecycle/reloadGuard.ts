@@ -108,9 +108,9 @@ function freezeMessages(old: AcceptedVersion, version: AcceptedVersion, use: Ver
 export interface NewServingAdapter {
   /** The adapted version: `v1`. */
   readonly version: string;
-  /** Digests of the contracts of the version and of the one whose backend answers. */
-  readonly contract: string | undefined;
-  readonly fromContract: string | undefined;
+  /** Of the contracts of the version, and of the version whose backend answers. */
+  readonly contractDigest: string | undefined;
+  readonly fromContractDigest: string | undefined;
   /** Changes with the settings of the adapter and with both contracts. */
   readonly hash: string | undefined;
   /** How many compared pairs without an undeclared difference each route in use needs. */
@@ -137,10 +137,10 @@ export function newServingAdapters(before: Pick<Snapshot, 'versions'>, after: Sn
     const hash = adapter?.derivedFromContracts?.hash;
     if (adapter?.mode !== 'serve' || (current?.mode === 'serve' && current.derivedFromContracts?.hash === hash))
       return [];
-    const fromContract = after.versions.get(adapter.from)?.contract?.digest;
+    const fromContractDigest = after.versions.get(adapter.from)?.contract?.digest;
     const adapted = adapter.routes.filter((route) => !('gone' in route));
     const routes = adapted.map(({ method, path }) => `${method} ${path}`);
-    return [{ version, contract: contract?.digest, fromContract, hash, pairs: adapter.pairs, routes }];
+    return [{ version, contractDigest: contract?.digest, fromContractDigest, hash, pairs: adapter.pairs, routes }];
   });
 }
 

@@ -98,6 +98,7 @@ export class Notifier {
 
   /** Sends a test event to every receiver, without the queue. */
   async test(): Promise<readonly NotifyTest[]> {
+    // The check starts the thread.
     if (this.#thread === undefined) await this.check();
     if (this.#thread === undefined) return [];
     this.#lastTestNumber += 1;

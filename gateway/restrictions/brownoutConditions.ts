@@ -40,7 +40,7 @@ export async function estimateBrownout(
   const clients = await queries.byClient(version.name, since);
   const routes = window.routes && (await queries.routes(version.name, since));
   const totals = await queries.requests(since);
-  const coveredSince = await queries.coveredSince(weekMs);
+  const coveredSince = await queries.coveredSince();
   // Read last: a query that failed returned no rows, as if no client had called.
   if (queries.problem !== undefined) return undefined;
   const refusedByClient = clients.map(({ client, requests }) => {

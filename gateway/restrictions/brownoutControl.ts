@@ -34,7 +34,7 @@ export interface BrownoutControlOptions {
   readonly clock: Clock;
   /** Takes a line for the operator. */
   readonly notice: (line: string) => void;
-  /** The state of all processes. `metrics`: with their metrics. */
+  /** The state of all processes. `withMetrics`: including their metrics. */
   readonly report: (options: { readonly withMetrics: boolean }) => Promise<ServingReport>;
   /** Undefined: the ledger cannot be read. */
   readonly estimate: (version: Version, window: BrownoutWindow, now: number) => Promise<BrownoutEstimate | undefined>;

@@ -57,7 +57,7 @@ export interface RouteEvidence {
 
 const classOrder: readonly DifferenceClass[] = ['undeclared', 'declared', 'noise', 'no evidence'];
 
-/** `rows`: of two versions, all with the same `hash`. Rows of the same route and kind differ in `propertyKeyOf`. */
+/** `rows`: of two versions, all with the same `EvidenceRow.hash`. No two rows of a route and kind have the same `propertyKeyOf`. */
 export function assessEvidence(rows: readonly EvidenceRow[]): RouteEvidence[] {
   const byRoute = Map.groupBy(rows, ({ route }) => route);
   // A route that has only control pairs is left out. That happens while the new version fails.
@@ -93,7 +93,7 @@ function assessRoute(route: string, allRows: readonly EvidenceRow[]): RouteEvide
   };
 }
 
-/** The rows of one route. `newMore`, `oldMore`: the number of pairs in which the new or the old response has the property more often. */
+/** The rows of one route. */
 class RouteRows {
   readonly #rows: readonly EvidenceRow[];
   readonly #controlByProperty: ReadonlyMap<string, EvidenceRow>;
@@ -121,7 +121,7 @@ class RouteRows {
       // A longer list contains more violations, so in lists the share of violations must change, too.
       const isComparable = !row.path.includes('/*') || changeOf(row) >= leastChange;
       const isDifference = !isInOldToo || (isComparable && isOneSided(row, 'newMore'));
-      const isDeclared = what === 'changed' && !declares.endsWith('no schema');
+      const isDeclared = what === 'changed' && !declares.endsWith('→ no schema');
       // `detail` of the row: `type number`, `format date-time`, `required` and so on.
       const rule =
         what === 'syntax' ? 'syntax' : row.detail === 'type null' ? 'null' : (row.detail.split(' ', 1)[0] ?? '');
@@ -176,7 +176,7 @@ class RouteRows {
         return [difference(row, ['status', detail], isInBoth ? noise : tooFew, newMore)];
       }
       if (this.#isNoise(row, 'newMore')) return [difference(row, ['status', detail], noise, newMore)];
-      // `required`: the new contract requires a parameter that the request may lack.
+      // `optional`: the contract lists the status. `required`: the new contract requires a parameter that the request may lack.
       const [before, after] = declares.split(' → ');
       const isFormerStatusOnlyInOld = formerStatusRows.some((one) => one.declares === 'optional → unlisted');
       const [isDeclared, why] =

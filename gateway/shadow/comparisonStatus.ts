@@ -12,7 +12,7 @@ export interface ShadowStatus {
   readonly until: string;
   /** Kind → outcome → number of copies since the start. `shadow`: copies to the version `to`. `control`: copies to the version itself. */
   readonly copies: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /** Reason → number of samples that were not sent or compared for it, since the start. */
+  /** Reason → number of samples that were not sent or not compared for this reason, since the start. */
   readonly dropped: Readonly<Record<string, number>>;
 }
 

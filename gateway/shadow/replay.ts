@@ -242,6 +242,7 @@ class Replay {
     };
     planned.failures += 1;
     this.#noteUncompared(planned.route, `the ${side} version: ${reasons[result]}`);
+    // A copy with a status such as 503 has failed, but it has a response.
     const isResponse = result === 'body' || result === 'coding' || lastFailure.startsWith('status ');
     if (isResponse) this.#hasAnswered[side] = true;
     if (result === 'body' || result === 'coding') return;

@@ -172,10 +172,12 @@ export async function whyAdapterCannotServe(
   adapter: NewServingAdapter,
   since: number,
 ): Promise<string | undefined> {
-  const { version, contract, fromContract, hash, pairs: neededPairs, routes: adaptedRoutes } = adapter;
+  const { version, contractDigest, fromContractDigest, hash, pairs: neededPairs, routes: adaptedRoutes } = adapter;
   const used = await queries.routes(version, since);
-  const kind = 'adapter';
-  const proven = await evidenceOf(queries, version, { kind, hash: evidenceHash(contract, fromContract, hash) });
+  const proven = await evidenceOf(queries, version, {
+    kind: 'adapter',
+    hash: evidenceHash(contractDigest, fromContractDigest, hash),
+  });
   if (queries.problem !== undefined) return `the usage ledger cannot be read: ${queries.problem}`;
   if (queries.evidence === undefined) return 'the usage ledger has no comparisons';
   const routesInUse = used

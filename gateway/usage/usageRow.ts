@@ -96,12 +96,13 @@ export interface EvidenceRow {
   readonly detail: string;
   /**
    * What the old and the new contract declare about the property: `required → unlisted`. Each is `required`, `optional`, `unlisted`,
-   * `no schema` or `no route`. In a row about a status, `required` means that the new contract requires a further parameter.
+   * `no schema` or `no route`. In a row about a status, `optional` means that the contract lists the status, and `required` that the
+   * new contract requires a further parameter.
    */
   readonly declares: string;
   /** Pairs in which both responses could have the property. */
   pairs: number;
-  /** Pairs in which the old response has the property more often than the new one. */
+  /** Pairs in which the old response has the property more often than the new one, for example in more items of a list. */
   oldMore: number;
   /** Pairs in which the new response has the property more often than the old one. */
   newMore: number;

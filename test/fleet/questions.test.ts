@@ -219,7 +219,7 @@ describe('the questions of a gateway', () => {
     unsentCounts.onOutbox({ epoch: 7, oldest: { epoch: 6, seq: 1 }, newest: { epoch: 6, seq: 1 }, since: now }, true);
     const view = new FleetView(10_000);
     const questions = questionsWith(view, async () => true, unsentCounts);
-    expect(questions.counted(report, now).all).toBe(now - 5_000);
+    expect(questions.countedCalls(report, now).all).toBe(now - 5_000);
   });
 
   it('are reported as read only in reports made after the reading, even if a heartbeat fails', async () => {
@@ -233,14 +233,14 @@ describe('the questions of a gateway', () => {
     const before = Date.now() - 1;
     questions.onGatewayRowsRead(async () => {});
     await eventually(() => expect(beats).toBe(1));
-    expect(questions.counted(report, before).answers).toEqual({});
+    expect(questions.countedCalls(report, before).answers).toEqual({});
     const answers = { 'id-of-gw-2': { id: 5, at: expect.any(Number) } };
-    expect(questions.counted(report, Date.now() + 1).answers).toEqual(answers);
+    expect(questions.countedCalls(report, Date.now() + 1).answers).toEqual(answers);
     // It is answered once.
     questions.onGatewayRowsRead(async () => {});
     view.update({ now, rows: [gatewayRow('gw-2', now)], unheardAddresses: [] });
     questions.onGatewayRowsRead(async () => {});
-    expect(questions.counted(report, Date.now() + 1).answers).toEqual({});
+    expect(questions.countedCalls(report, Date.now() + 1).answers).toEqual({});
     expect(beats).toBe(1);
   });
 });

@@ -18,15 +18,15 @@ import { day, ledgerWith, row } from '../support/ledgerWith.ts';
 const now = Date.now();
 const adapter: NewServingAdapter = {
   version: 'v1',
-  contract: 'one',
-  fromContract: 'two',
+  contractDigest: 'one',
+  fromContractDigest: 'two',
   hash: 'abc',
   pairs: 20,
   routes: ['GET /drinks', 'POST /drinks'],
 };
 
 function compared(pairs: number, more: Partial<EvidenceRow> = {}): EvidenceRow {
-  const hash = evidenceHash(adapter.contract, adapter.fromContract, adapter.hash);
+  const hash = evidenceHash(adapter.contractDigest, adapter.fromContractDigest, adapter.hash);
   const property = { route: 'GET /drinks', status: 200, path: '', what: 'pair', detail: 'body', declares: '' };
   const counts = { pairs, oldMore: 0, newMore: 0, oldShare: pairs, newShare: pairs, first: now - day, last: now };
   return { version: 'v1', to: 'v1', kind: 'adapter', hash, ...property, ...counts, ...more };
@@ -124,7 +124,7 @@ it('a reload serves an adapter only after clean comparisons, or with a reason; a
   expect((await reload()).refusals?.map(({ message }) => message)).toEqual([
     'The adapter of /v1 cannot serve clients yet: GET /drinks/{id} has 0 of 200 comparisons. Compare with adapter.mode: shadow first.',
   ]);
-  const hash = evidenceHash(begun?.contract, begun?.fromContract, begun?.hash);
+  const hash = evidenceHash(begun?.contractDigest, begun?.fromContractDigest, begun?.hash);
   gateway.ledger.saveEvidence([compared(200, { hash, route: 'GET /drinks/{id}' })]);
   await gateway.ledger.flush();
   expect(await reload()).toMatchObject({ kind: 'reloaded' });

@@ -227,7 +227,8 @@ async function readCalls(
 ): Promise<Map<string, Calls>> {
   const calls = new Map<string, Calls>();
   const coveredSince = await ledger.coveredSince();
-  for (const version of coveredSince === undefined ? [] : versions) {
+  if (coveredSince === undefined) return calls;
+  for (const version of versions) {
     const routes = await ledger.byRoute(version, since);
     const byRoute = new Map<string, number>();
     // A parameter may have been renamed since the call.
@@ -235,7 +236,8 @@ async function readCalls(
       const key = withoutNames(route);
       byRoute.set(key, requests + (byRoute.get(key) ?? 0));
     }
-    const isComplete = Number(coveredSince) <= since && !routes.some(({ route }) => route === otherRoute);
+    const isComplete = coveredSince <= since && !routes.some(({ route }) => route === otherRoute);
+    // If a query has failed, rows may be missing.
     if (ledger.problem === undefined) calls.set(version, { byRoute, isComplete });
   }
   return calls;

@@ -110,7 +110,7 @@ export class SchemaPair {
   }
 
   areIdentical(old: SubschemaRef, now: SubschemaRef): boolean {
-    // With several locations, `at` is only one part of the subschema.
+    // Several locations apply together, and `at` is only the first of them.
     return old.locations.length === 1 && now.locations.length === 1 && this.#identical.areIdentical(old.at, now.at);
   }
 
@@ -119,7 +119,7 @@ export class SchemaPair {
     return this.#compare(old, now, this.use);
   }
 
-  /** All possible alternatives of both schemas; undefined: too many. */
+  /** Both schemas, each as a list of schemas without `anyOf` and `oneOf`. Undefined: the list would be too long. */
   get expanded(): [old: readonly Schema[] | undefined, now: readonly Schema[] | undefined] {
     return [this.#expand(this.oldSchema), this.#expand(this.newSchema)];
   }

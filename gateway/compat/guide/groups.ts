@@ -121,7 +121,7 @@ function isAboutParameter([first]: readonly PathStep[], { kind }: Change): boole
   return kind === 'parameter' || first?.kind === 'parameter';
 }
 
-/** The key of a changed field, which `whatChanged` returns. Empty for other changes. */
+/** The key of a field that changed, or became required or optional (`presence`). Empty for other changes. */
 function keyOfField(change: Change): string[] {
   const { kind, name } = change;
   return (kind === 'field' || kind === 'presence') && name !== '' ? [whatChanged(change)] : [];

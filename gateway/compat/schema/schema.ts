@@ -68,7 +68,7 @@ export interface SchemaLookup {
   /** @throws CompareError for a `$ref` without a target */
   schemaAt(located: Located): Schema;
   /** The schema of values that are valid against all of `located`. */
-  allOf(located: readonly Located[]): Schema;
+  schemaOfAll(located: readonly Located[]): Schema;
   /** The schema that a value in a discriminator's mapping names or refers to; undefined: it does not exist. */
   discriminatedSchema(target: Located): Schema | undefined;
   /** A schema object without some keywords. If it has none of them, the same object. */
@@ -119,13 +119,13 @@ export class Schema {
     const reduced = this.parts.map(({ located }) =>
       this.#lookup.without(located, ['oneOf', 'anyOf', 'allOf', 'discriminator']),
     );
-    return this.#lookup.allOf([...reduced, ...taken]);
+    return this.#lookup.schemaOfAll([...reduced, ...taken]);
   }
 
   /** The schema of those values that have one type. `without`: keywords to leave out. */
   narrowedTo(type: JsonType, without: readonly string[]): Schema {
     const reduced = this.parts.map(({ located }) => this.#lookup.without(located, ['allOf', ...without]));
-    return this.#lookup.allOf([...reduced, { value: schemaOfType[type], place: this.place }]);
+    return this.#lookup.schemaOfAll([...reduced, { value: schemaOfType[type], place: this.place }]);
   }
 
   /** The schema that a value of a discriminator's `mapping` refers to. */
@@ -181,7 +181,8 @@ export class SubschemaRef {
   }
 
   get schema(): Schema {
-    this.#schema ??= this.locations.length === 1 ? this.#lookup.schemaAt(this.at) : this.#lookup.allOf(this.locations);
+    this.#schema ??=
+      this.locations.length === 1 ? this.#lookup.schemaAt(this.at) : this.#lookup.schemaOfAll(this.locations);
     return this.#schema;
   }
 

@@ -35,12 +35,12 @@ export class Schemas implements SchemaLookup {
     const { value } = located;
     const known = isMap(value) ? this.#byMap.get(value) : undefined;
     if (known) return known;
-    const schema = this.allOf([located]);
+    const schema = this.schemaOfAll([located]);
     if (isMap(value)) this.#byMap.set(value, schema);
     return schema;
   }
 
-  allOf(located: readonly Located[]): Schema {
+  schemaOfAll(located: readonly Located[]): Schema {
     const collected: CollectedParts = { parts: new Map(), partsOfNullChoice: new Set() };
     for (const one of located) this.#collect(one, collected);
     const parts = [...collected.parts.values()];
@@ -143,8 +143,8 @@ export class Schemas implements SchemaLookup {
       const possible = items.filter((one) => !this.#rejectsAll(one));
       const notNull = possible.filter((one) => !this.isNull(one));
       if (notNull.length > 1) continue;
-      // If no alternative allows a value other than null, one of them is merged. The schema then allows no other value either.
-      const [one = items[0]] = notNull.length === 1 ? notNull : possible;
+      // If no alternative allows a value other than null, one that allows null is merged, or one that allows nothing.
+      const one = notNull[0] ?? possible[0] ?? items[0];
       // If all other alternatives are null, a value that is not null must satisfy this one, as in `allOf`.
       if (one) this.#collect(one, into, hasNullAlternative || (notNull.length === 1 && possible.length > 1));
     }

@@ -77,7 +77,7 @@ function typesOf(keywords: Keywords, values: ReadonlyMap<string, Located> | unde
   return undefined;
 }
 
-/** The parts that decide whether null is valid: all except those of a choice between null and one schema, which accepts null anyway. */
+/** The parts that decide whether null is valid. A choice between null and one schema always accepts it, so its parts are left out. */
 function partsDecidingNull({ parts, partsOfNullChoice }: Schema): readonly SchemaPart[] {
   return parts.filter(({ map }) => !partsOfNullChoice.has(map));
 }
@@ -97,8 +97,8 @@ function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
     if (map['const'] !== undefined) return map['const'] === null ? 'yes' : 'no';
     return hasNullAlternative(located, lookup) ? 'yes' : 'silent';
   });
-  // The first part has the `allOf` or `$ref` that the other parts come from. In OpenAPI 3.0, a reference is made nullable by `nullable`
-  // beside an `allOf` of one `$ref`.
+  // In OpenAPI 3.0, `nullable` beside an `allOf` of one `$ref` makes the reference nullable. The other parts come from the `allOf` or
+  // `$ref` of the first part, so a 'yes' of the first part overrides their 'no'.
   const isFirstPartComposed = parts[0]?.map['allOf'] !== undefined || parts[0]?.map['$ref'] !== undefined;
   return (isFirstPartComposed && answers[0] === 'yes') || (answers.includes('yes') && !answers.includes('no'));
 }
@@ -232,7 +232,7 @@ function conditionsOf(
   for (const keyword of schemaConditions) for (const at of keywords.get(keyword) ?? []) add(keyword, at);
   // With `maxContains`, a narrower `contains` may accept more arrays, as with `not`.
   const isNegated = keywords.has('maxContains');
-  // An array may satisfy each of several `contains` with another item.
+  // An array may satisfy several `contains` with a different item for each.
   const contains = new Map(keywords.get('contains')?.map((at) => [canonicalJson(at.value), at]));
   for (const [text, at] of contains) add(contains.size === 1 ? 'contains' : `contains (${text})`, at, isNegated);
   const dependentRequired = (keywords.get('dependentRequired') ?? []).flatMap(entriesOf);

@@ -43,7 +43,7 @@ export function adapterOf({ key, route }: Pick<RouteEntry, 'key' | 'route'>): Ad
   return { from: from.slice(1), mode, body, pairs, routes, derivedFromContracts: undefined };
 }
 
-/** Makes all places absolute. `base`: the path of the outermost list in routes.yaml, where the places of nested operations begin, too. */
+/** Makes all places absolute. `base`: the path of the outermost list in routes.yaml. All places, also nested ones, are relative to it. */
 function withPlaces(list: readonly Operation[] = [], base: Path): readonly Operation[] {
   return list.map((operation) => {
     const place = [...base, ...operation.place];

@@ -3,7 +3,7 @@ import { conversions, type JsonValue, type Keys, type Operation } from '../adapt
 import { ExpandedText } from '../expand.ts';
 import type { Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
-import { nameOfType, nullToEmptyMap, type ScalarIssue, section, withoutExpansion } from './scalar.ts';
+import { expandedValue, nameOfType, nullToEmptyMap, type ScalarIssue, section } from './scalar.ts';
 import { size } from './units.ts';
 import { integer, oneOf, text, versionName } from './words.ts';
 
@@ -94,6 +94,7 @@ export const adapter = section({
 
 interface Problem {
   readonly path: Path;
+  /** The text after the path in the message: `is empty`. */
   readonly predicate: string;
   readonly remedy: string;
 }
@@ -103,7 +104,7 @@ class OperationReader {
   readonly problems: Problem[] = [];
 
   readOperations(input: unknown, path: Path, depth = 0): Operation[] {
-    const value = withoutExpansion(input);
+    const value = expandedValue(input);
     if (value === null || value === undefined) return [];
     if (!Array.isArray(value)) return this.#addProblem(path, `is ${nameOfType(value)}`, 'Write a list of operations.');
     if (depth > deepestNesting)
@@ -126,7 +127,7 @@ class OperationReader {
       const remedy = best === undefined ? `Write one of ${kinds.join(', ')}.` : `Did you mean ${best}?`;
       return this.#addProblem(path, `has the unknown operation ${name}`, remedy);
     }
-    const value = withoutExpansion(input[name]);
+    const value = expandedValue(input[name]);
     const place = [...path, kind];
     if (kind === 'drop' || kind === 'wrap' || kind === 'head') return this.#operationsOnFields(kind, value, place);
     if (!isMap(value) || Object.keys(value).length === 0)
@@ -172,7 +173,7 @@ class OperationReader {
     const to = this.#keys(argument, place);
     if (!to) return [];
     if (at.length === 0 || to.length === 0) return this.#addProblem(place, 'moves the whole value', 'Name a field.');
-    if (kind === 'rename' && (to.length > 1 || String(withoutExpansion(argument)).startsWith('/')))
+    if (kind === 'rename' && (to.length > 1 || String(expandedValue(argument)).startsWith('/')))
       return this.#addProblem(place, 'is not the name of a field', 'Write a name without /, or use move.');
     const target = kind === 'rename' ? [...at.slice(0, -1), ...to] : to;
     const [targetText, sourceText] = [target.join('\0'), at.join('\0')];
@@ -184,7 +185,7 @@ class OperationReader {
   }
 
   #mapping(at: Keys, argument: unknown, place: Path): Operation[] {
-    const map = withoutExpansion(argument);
+    const map = expandedValue(argument);
     if (!isMap(map) || Object.keys(map).length === 0)
       return this.#addProblem(
         place,
@@ -203,7 +204,7 @@ class OperationReader {
 
   #conversion(at: Keys, argument: unknown, place: Path): Operation[] {
     const conversionForms = `${conversions.filter((name) => name !== 'decimal_string').join(', ')} or decimal_string(2)`;
-    const text = withoutExpansion(argument);
+    const text = expandedValue(argument);
     const [, name = '', , digits] = /^([a-z_]+)(\((\d{1,2})\))?$/.exec(typeof text === 'string' ? text : '') ?? [];
     const to = conversions.find((one) => one === name);
     if (to === undefined || (to === 'decimal_string') !== (digits !== undefined))
@@ -215,7 +216,7 @@ class OperationReader {
 
   /** A name is a member of the value; a text that begins with / is a JSON Pointer (RFC 6901); '' is the value itself. */
   #keys(input: unknown, path: Path): Keys | undefined {
-    const text = withoutExpansion(input);
+    const text = expandedValue(input);
     if (typeof text !== 'string') {
       this.#addProblem(
         path,
@@ -237,7 +238,7 @@ class OperationReader {
   }
 
   #json(input: unknown, path: Path): JsonValue | undefined {
-    const value = withoutExpansion(input);
+    const value = expandedValue(input);
     if (value === undefined) return undefined;
     if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
     if (typeof value === 'number') {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { adapter } from './adapter.ts';
 import { hostName, pageUrl, probePath, targetUrl } from './network.ts';
-import { scalar, section, WrongValue, withoutExpansion } from './scalar.ts';
+import { expandedValue, scalar, section, WrongValue } from './scalar.ts';
 import { drift, shadow } from './shadow.ts';
 import { dateTime, instant, period, rate, share, size, timer, timerOrOff } from './units.ts';
 import { filePath, flag, integer, oneOf, text, versionName } from './words.ts';
@@ -287,7 +287,7 @@ const emptyRoute: RouteValues = route.parse({});
 const shortRoute = oneTarget.transform((target): RouteValues => ({ ...emptyRoute, upstream: [target] }));
 
 // Not `route` itself, because it would accept a key without a value as an empty map.
-const longRoute = z.preprocess(withoutExpansion, z.strictObject(route.out.shape));
+const longRoute = z.preprocess(expandedValue, z.strictObject(route.out.shape));
 
 /** The key of a route as written → the route. */
 export const routes = z.preprocess(

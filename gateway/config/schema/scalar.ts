@@ -83,12 +83,12 @@ export function section<Shape extends z.ZodRawShape>(shape: Shape) {
 
 /** An empty map for a key without a value. A missing key is not replaced, because it may be required. */
 export function nullToEmptyMap(input: unknown): unknown {
-  const value = withoutExpansion(input);
+  const value = expandedValue(input);
   return value === null ? {} : value;
 }
 
 /** The YAML value of `${NAME}` for an expanded variable; any other input unchanged. */
-export function withoutExpansion(input: unknown): unknown {
+export function expandedValue(input: unknown): unknown {
   return input instanceof ExpandedText ? input.value : input;
 }
 

@@ -20,7 +20,7 @@ export class TwoGenerationCache {
   }
 
   set(key: string, value: string): void {
-    // Copies the key: V8 keeps the whole string of a slice in memory, here the URL of a path.
+    // Copies the key. If it is a slice, such as the path of a URL, V8 would keep the whole string in memory.
     this.#add(Buffer.from(key, 'latin1').toString('latin1'), value);
   }
 

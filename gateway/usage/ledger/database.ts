@@ -26,7 +26,7 @@ export interface LedgerDatabase {
   close(): Promise<void>;
 }
 
-/** A ledger whose statements never reject. Without a database and after a failure they return no rows. */
+/** A ledger whose statements never reject. A statement that fails returns no rows, and so does every statement without a database. */
 export class ReportingDatabase {
   readonly inListSql: string;
   readonly hasInstances: boolean;

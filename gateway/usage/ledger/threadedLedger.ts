@@ -69,8 +69,8 @@ export class ThreadedLedger implements WritableLedger {
   #incidentBefore: Incident | undefined;
   /** What the last thread lost when it ended. The next thread records it as an incident. */
   #gapReason: string | undefined;
-  /** Requests that were folded here or by earlier threads. */
-  #foldedBefore = 0;
+  /** Requests that this class or earlier threads moved to `other clients`. */
+  #movedBefore = 0;
   /** Why the last thread ended, until the next one reports. */
   #failure: string | undefined;
   #lastNumber = 0;
@@ -132,7 +132,7 @@ export class ThreadedLedger implements WritableLedger {
   }
 
   get movedToOtherClients(): number {
-    return this.#foldedBefore + this.#state.movedToOtherClients;
+    return this.#movedBefore + this.#state.movedToOtherClients;
   }
 
   configure(settings: LedgerSettings): void {
@@ -147,8 +147,7 @@ export class ThreadedLedger implements WritableLedger {
     if (this.#worker === undefined) this.#restart();
     if (this.#unanswered.length < maxUnanswered && this.#backlog.size === 0) this.#send({ kind: 'write', batch });
     else {
-      const foldedRequests = this.#backlog.keepOrFold(batch);
-      this.#foldedBefore += foldedRequests;
+      this.#movedBefore += this.#backlog.keepOrFold(batch);
     }
   }
 
@@ -284,7 +283,7 @@ export class ThreadedLedger implements WritableLedger {
     this.#outageNotices.failed(this.#failure);
     if (unwrittenRows > 0) this.#gapReason = `${unwrittenRows} rows that the thread kept in memory are lost.`;
     this.#incidentBefore = lastIncident ?? this.#incidentBefore;
-    this.#foldedBefore += movedToOtherClients;
+    this.#movedBefore += movedToOtherClients;
     this.#state = { ...this.#state, unwrittenRows: 0, movedToOtherClients: 0 };
   }
 }
