@@ -120,8 +120,8 @@ function isShort(value: unknown): boolean {
 }
 
 /**
- * Pairs removed fields, parameters and headers with added ones beside them: by a similar name, or by the same value in the
- * examples of both contracts.
+ * Pairs removed fields, parameters and headers with added ones beside them: by a similar name, or for fields by the same value in
+ * the examples of both contracts.
  */
 function pairRenames(
   changes: readonly GroupedChange[],
@@ -133,7 +133,8 @@ function pairRenames(
   const added = candidates.filter(({ change }) => /^added/.test(change.effect));
   for (const removed of candidates.filter(({ change }) => !/^added/.test(change.effect))) {
     const siblings = added.filter((one) => one.change.kind === removed.change.kind && areSiblings(one, removed));
-    const value = valueAt(examples.old, removed.path);
+    // A header has no value in a body.
+    const value = removed.change.kind === 'field' ? valueAt(examples.old, removed.path) : undefined;
     const withSameValue = siblings.filter((one) => {
       return isDistinctive(value) && canonicalJson(valueAt(examples.new, one.path)) === canonicalJson(value);
     });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { changeCount, isBreaking } from '../../../gateway/compat/guide/guide.ts';
+import type { Json } from '../support/comparing.ts';
 import { done, giving, guideBetween, object, only, onlyTopic, taking, texts } from './contracts.ts';
 
 const string = { type: 'string' };
@@ -129,6 +130,19 @@ describe('a change', () => {
       },
     );
     expect(texts(onlyTopic(only(guide)))).toEqual(['field `title` was removed']);
+  });
+
+  it('of headers is not a rename if only the bodies have the same value', () => {
+    const withHeader = (name: string, schema: Json): { paths: Json } => {
+      const media = { schema: object({ id: string }), example: { id: 'negroni' } };
+      const response = { description: 'fine', headers: { [name]: { schema } }, content: { 'application/json': media } };
+      return { paths: { '/a': { get: { responses: { 200: response } } } } };
+    };
+    const guide = guideBetween(withHeader('X-Trace', string), withHeader('Cache-Status', number));
+    expect(onlyTopic(only(guide))).toMatchObject({
+      changes: [{ text: 'header `X-Trace` was removed' }],
+      additions: [{ text: 'header `Cache-Status` is new' }],
+    });
   });
 
   it('of a required parameter is shown in the request line', () => {
