@@ -20,8 +20,16 @@ export interface TopicContext {
 export function topicOf(group: ChangeGroup, anchor: string, context: TopicContext): Topic {
   const { occurrence, bodies } = bestExamples(group, context);
   const base = splitSteps(occurrence.steps).path;
-  const examples = { old: valueAt(bodies.old?.example, base), new: valueAt(bodies.new?.example, base) };
-  const changes = describeChanges(group, examples, context.newNameByRemoval);
+  const valuesAtBase = (from: Bodies): Examples => {
+    return { old: valueAt(from.old?.example, base), new: valueAt(from.new?.example, base) };
+  };
+  const bodyExamples = valuesAtBase(bodies);
+  // Each header has an example of its own.
+  const examplesOf = ({ steps }: GroupedChange): Examples =>
+    isInHeader(steps)
+      ? valuesAtBase(bodiesAt(occurrence.route, splitSteps([...occurrence.steps, ...steps]).parts, context))
+      : bodyExamples;
+  const changes = describeChanges(group, examplesOf, context.newNameByRemoval);
   return {
     anchor,
     subject: group.subject,
@@ -32,6 +40,7 @@ export function topicOf(group: ChangeGroup, anchor: string, context: TopicContex
 }
 
 type Bodies = OldAndNew<ExampleBody | undefined>;
+type Examples = OldAndNew<unknown>;
 
 // A shared schema may be in hundreds of routes.
 const maxOccurrencesTried = 20;
@@ -41,8 +50,9 @@ function bestExamples(
   { occurrences, changes }: ChangeGroup,
   context: TopicContext,
 ): { occurrence: RouteOccurrence; bodies: Bodies } {
+  const [shown = changes[0]] = changesInBodies(changes);
   const candidates = occurrences.slice(0, maxOccurrencesTried).map((occurrence) => {
-    const { parts, path } = splitSteps([...occurrence.steps, ...(changes[0]?.steps ?? [])]);
+    const { parts, path } = splitSteps([...occurrence.steps, ...(shown?.steps ?? [])]);
     const bodies = bodiesAt(occurrence.route, parts, context);
     // The changed value itself may be missing in one contract, so the examples need only the value that contains it.
     const containerPath = path.slice(0, -1);
@@ -60,9 +70,7 @@ function bodiesAt(route: Route, parts: readonly PartStep[], { contracts, oldRout
 
 /** Only bodies have excerpts. For a header, a parameter or a media type, the sentence is enough. */
 function sampleOf({ changes }: ChangeGroup, base: readonly string[], bodies: Bodies): BeforeAfter | undefined {
-  const inBodies = changes
-    .filter(({ steps }) => !steps.some(({ kind }) => kind === 'header'))
-    .filter(({ change: { kind } }) => kind !== 'header' && kind !== 'media_type' && kind !== 'parameter');
+  const inBodies = changesInBodies(changes);
   if (inBodies.length === 0) return undefined;
   return excerptsOf(
     bodies,
@@ -71,15 +79,25 @@ function sampleOf({ changes }: ChangeGroup, base: readonly string[], bodies: Bod
   );
 }
 
+function changesInBodies(changes: readonly GroupedChange[]): readonly GroupedChange[] {
+  return changes
+    .filter(({ steps }) => !isInHeader(steps))
+    .filter(({ change: { kind } }) => kind !== 'header' && kind !== 'media_type' && kind !== 'parameter');
+}
+
+function isInHeader(steps: GroupedChange['steps']): boolean {
+  return steps.some(({ kind }) => kind === 'header');
+}
+
 const severityOrder = { error: 0, warn: 1, info: 2 } as const;
 
 /** One sentence for each change, errors first. A rename is described once, as a removal that names the new field. */
 function describeChanges(
   group: ChangeGroup,
-  examples: OldAndNew<unknown>,
+  examplesOf: (change: GroupedChange) => Examples,
   newNameByRemoval: ReadonlyMap<Change, string>,
 ): DescribedChange[] {
-  const renames = pairRenames(group.changes, examples, newNameByRemoval);
+  const renames = pairRenames(group.changes, examplesOf, newNameByRemoval);
   const additions = new Set(renames.values());
   const described = group.changes
     .filter((one) => !additions.has(one))
@@ -89,7 +107,7 @@ function describeChanges(
       const levels = [one, ...(addition ? [addition] : [])].map(({ change }) => defaultLevelOf(change));
       const [level = 'info'] = levels.sort((a, b) => severityOrder[a] - severityOrder[b]);
       const rename = renameClause(addition, newNameByRemoval.get(one.change));
-      return { level, text: `${sentenceFor(one)}${valuesInWords(one, examples)}${rename}` };
+      return { level, text: `${sentenceFor(one)}${valuesInWords(one, examplesOf(one))}${rename}` };
     });
   return described.sort((a, b) => severityOrder[a.level] - severityOrder[b.level]);
 }
@@ -109,7 +127,7 @@ function renameClause(addition: GroupedChange | undefined, name: string | undefi
 const kindsShownByValues: ReadonlySet<string> = new Set(['type', 'limit', 'value', 'values', 'structure']);
 
 /** ": `"9.50"` before, `9.5` now", if both examples have a short value; otherwise empty. */
-function valuesInWords({ change, path }: GroupedChange, examples: OldAndNew<unknown>): string {
+function valuesInWords({ change, path }: GroupedChange, examples: Examples): string {
   const [before, after] = [valueAt(examples.old, path), valueAt(examples.new, path)];
   if (!kindsShownByValues.has(change.kind) || !isShort(before) || !isShort(after) || before === after) return '';
   return `: ${inBackticks(JSON.stringify(before))} before, ${inBackticks(JSON.stringify(after))} now`;
@@ -125,7 +143,7 @@ function isShort(value: unknown): boolean {
  */
 function pairRenames(
   changes: readonly GroupedChange[],
-  examples: OldAndNew<unknown>,
+  examplesOf: (change: GroupedChange) => Examples,
   newNameByRemoval: ReadonlyMap<Change, string>,
 ): ReadonlyMap<GroupedChange, GroupedChange> {
   const renames = new Map<GroupedChange, GroupedChange>();
@@ -134,9 +152,9 @@ function pairRenames(
   for (const removed of candidates.filter(({ change }) => !/^added/.test(change.effect))) {
     const siblings = added.filter((one) => one.change.kind === removed.change.kind && areSiblings(one, removed));
     // A header has no value in a body.
-    const value = removed.change.kind === 'field' ? valueAt(examples.old, removed.path) : undefined;
+    const value = removed.change.kind === 'field' ? valueAt(examplesOf(removed).old, removed.path) : undefined;
     const withSameValue = siblings.filter((one) => {
-      return isDistinctive(value) && canonicalJson(valueAt(examples.new, one.path)) === canonicalJson(value);
+      return isDistinctive(value) && canonicalJson(valueAt(examplesOf(one).new, one.path)) === canonicalJson(value);
     });
     const name = newNameByRemoval.get(removed.change);
     // The phrase for a parameter has backticks, a name has none.

@@ -132,6 +132,23 @@ describe('a change', () => {
     expect(texts(onlyTopic(only(guide)))).toEqual(['field `title` was removed']);
   });
 
+  it('of a header is shown by the values of this header, and a change of the body by the values of the body', () => {
+    const withExamples = (schema: Json, values: readonly unknown[]): { paths: Json } => {
+      const [limit, page, body] = values.map((example) => ({ schema, example }));
+      const headers = { 'X-Limit': limit, 'X-Page': page };
+      const response = { description: 'fine', headers, content: { 'application/json': body } };
+      return { paths: { '/a': { get: { responses: { 200: response } } } } };
+    };
+    const guide = guideBetween(withExamples(string, ['1', '2', '3']), withExamples(number, [1, 2, 3]));
+    const topic = onlyTopic(only(guide));
+    expect(texts(topic)).toEqual([
+      'header `X-Limit` was a string and is now a number: `"1"` before, `1` now',
+      'header `X-Page` was a string and is now a number: `"2"` before, `2` now',
+      'it was a string and is now a number: `"3"` before, `3` now',
+    ]);
+    expect(topic.sample).toMatchObject({ before: { text: '"3"' }, after: { text: '3' } });
+  });
+
   it('of headers is not a rename if only the bodies have the same value', () => {
     const withHeader = (name: string, schema: Json): { paths: Json } => {
       const media = { schema: object({ id: string }), example: { id: 'negroni' } };
