@@ -134,6 +134,12 @@ export function isRoute({ method, path }: Pick<RouteEnd, 'method' | 'path'>): bo
   return methods.has(method) && /^\/[^\s?#]*$/.test(path);
 }
 
+/** Whether the contract lists this path. `/drinks/mine` matches a path `/drinks/{id}`, but it is another path. */
+export function listsPath({ paths }: Contract, path: string): boolean {
+  const shape = routeShapeOf({ method: '', path });
+  return paths.entries().some(([template]) => routeShapeOf({ method: '', path: template }) === shape);
+}
+
 /** Each key of `ends` is a route of the version, and occurs once. */
 export const routeOfEachEndExists: ConfigRule = ({ source, entries, contracts }) =>
   entries.flatMap(({ key, route }) => {
@@ -151,7 +157,7 @@ export const routeOfEachEndExists: ConfigRule = ({ source, entries, contracts })
       nameByShape.set(shape, name);
       if (first !== undefined)
         return [faultAtKey(source, at, `${name} matches the same requests as ${first}.`, 'Keep one of the two.')];
-      if (!contract || isUnusable(contract) || contract.paths.find(path) !== undefined) return [];
+      if (!contract || isUnusable(contract) || listsPath(contract, path)) return [];
       const message = `The contract of ${key} has no path ${path}.`;
       return [faultAtKey(source, at, message, `Write a path of ${route.contract?.file}, without ${key}.`)];
     });

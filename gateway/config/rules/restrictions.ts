@@ -5,7 +5,7 @@ import type { Fault } from '../fault.ts';
 import { parseNames } from '../names.ts';
 import type { Identifier } from '../snapshot.ts';
 import { faultAt, faultAtKey, hasValue } from '../source.ts';
-import { isRoute, splitRoute } from './lifecycle.ts';
+import { isRoute, listsPath, splitRoute } from './lifecycle.ts';
 import {
   type ConfigRule,
   dateText,
@@ -175,7 +175,7 @@ export const brownoutRoutes: ConfigRule = ({ source, entries, contracts }) =>
           const remedy = 'Write a method in capitals and a path below the version, such as "GET /drinks/{id}".';
           return [faultAt(source, at, `${name} is not a route.`, remedy)];
         }
-        if (!contract || isUnusable(contract) || contract.paths.find(path) !== undefined) return [];
+        if (!contract || isUnusable(contract) || listsPath(contract, path)) return [];
         const message = `The contract of ${key} has no path ${path}.`;
         return [faultAt(source, at, message, `Write a path of ${route.contract?.file}, without ${key}.`)];
       }),
