@@ -115,7 +115,8 @@ function routeArticle(route: GuideRoute): Html {
 
 function sharedLink({ topic, where }: SharedTopic, index: number): Html {
   const separator = index === 0 ? '' : ', ';
-  return html`${separator}<a href="#${topic.anchor}">${withCode(topic.subject)}</a> in ${withCode(where)}`;
+  const place = where === '' ? undefined : html` in ${withCode(where)}`;
+  return html`${separator}<a href="#${topic.anchor}">${withCode(topic.subject)}</a>${place}`;
 }
 
 function sharedArticle(topic: Topic, routes: readonly GuideRoute[]): Html {
@@ -123,7 +124,8 @@ function sharedArticle(topic: Topic, routes: readonly GuideRoute[]): Html {
   const listed = shown.map((route, index) => {
     const { where = '' } = route.shared.find((one) => one.topic === topic) ?? {};
     const name = html`<a href="#${route.anchor}"><code>${printable(nameOf(route))}</code></a>`;
-    return html`${index === 0 ? '' : ', '}${name} (${withCode(where)})`;
+    const place = where === '' ? undefined : html` (${withCode(where)})`;
+    return html`${index === 0 ? '' : ', '}${name}${place}`;
   });
   return article(topic.anchor, html`${withCode(topic.subject)}`, [
     html`<p class="purpose">In ${plural(routes.length, 'route')}: ${listed}${andMore}.</p>`,

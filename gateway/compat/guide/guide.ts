@@ -58,7 +58,7 @@ export interface GuideRoute {
 
 export interface SharedTopic {
   readonly topic: Topic;
-  /** The part of the route that the topic affects: "response 200 field `drinks[]`". */
+  /** The part of the route that the topic affects: "response 200 field `drinks[]`". Empty for parameters, or the whole route. */
   readonly where: string;
 }
 

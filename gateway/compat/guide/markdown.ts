@@ -78,7 +78,8 @@ function sharedSection(topic: Topic, routes: readonly GuideRoute[]): string[] {
   const { shown, andMore } = firstItems(routes);
   const places = shown.map((route) => {
     const { where = '' } = route.shared.find((one) => one.topic === topic) ?? {};
-    return `${codeAsMarkdown(nameOf(route), unlimited)} (${sentenceAsMarkdown(where, unlimited)})`;
+    const place = where === '' ? '' : ` (${sentenceAsMarkdown(where, unlimited)})`;
+    return `${codeAsMarkdown(nameOf(route), unlimited)}${place}`;
   });
   const heading = `<a id="${topic.anchor}"></a>\n### ${sentenceAsMarkdown(topic.subject, unlimited)}`;
   return [heading, `In ${plural(routes.length, 'route')}: ${places.join(', ')}${andMore}.`, ...topicBlocks(topic)];
@@ -99,7 +100,8 @@ function routeSection(route: GuideRoute): string[] {
   if (sharedWithChanges.length > 0) {
     const { shown, andMore } = firstItems(sharedWithChanges);
     const links = shown.map(({ topic, where }) => {
-      return `[${sentenceAsMarkdown(topic.subject, unlimited)}](#${topic.anchor}) in ${sentenceAsMarkdown(where, unlimited)}`;
+      const place = where === '' ? '' : ` in ${sentenceAsMarkdown(where, unlimited)}`;
+      return `[${sentenceAsMarkdown(topic.subject, unlimited)}](#${topic.anchor})${place}`;
     });
     blocks.push(`Changes shared with other routes: ${links.join(', ')}${andMore}.`);
   }

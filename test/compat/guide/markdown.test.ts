@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { codeBlock, guideAsMarkdown } from '../../../gateway/compat/guide/markdown.ts';
+import { guidePage } from '../../../gateway/discovery/guidePage.ts';
 import { done, end, giving, guideBetween, object } from './contracts.ts';
 
 const old = {
@@ -112,6 +113,21 @@ it.each([
 
 it('states that nothing else is required without breaking changes', () => {
   expect(guideAsMarkdown(guideBetween(old, old))).toContain('none of the 3 routes of v1 has breaking changes.');
+});
+
+it('names no place in the route for parameters that several routes share', () => {
+  const limit = { $ref: '#/components/parameters/limit' };
+  const paths = { '/a': { get: { parameters: [limit], ...done } }, '/b': { get: { parameters: [limit], ...done } } };
+  const components = (maximum: number) => ({
+    parameters: { limit: { name: 'limit', in: 'query', schema: { maximum } } },
+  });
+  const guide = guideBetween({ paths, components: components(9) }, { paths, components: components(5) });
+  const markdown = guideAsMarkdown(guide);
+  expect(markdown).toContain('\nIn 2 routes: `GET /a`, `GET /b`.\n');
+  expect(markdown).toContain('\nChanges shared with other routes: [Parameters](#shared-parameters).\n');
+  const page = guidePage(guide);
+  expect(page).toContain('<code>GET /a</code></a>, <a href="#get-b"><code>GET /b</code></a>.</p>');
+  expect(page).toContain('<a href="#shared-parameters">Parameters</a>.</p>');
 });
 
 it('uses a fence that is longer than those in the text', () =>
