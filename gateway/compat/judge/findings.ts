@@ -203,8 +203,8 @@ export function renamesIn({ document, routes }: ContractComparison): ReadonlyMap
 
 function addRenames(changes: readonly Change[], renames: Map<Change, string>): void {
   const named = changes.filter(({ kind }) => kind === 'field' || kind === 'parameter' || kind === 'header');
-  const removed = named.filter(({ effect }) => effect === 'removed');
-  const added = named.filter(({ effect }) => effect !== 'removed');
+  const removed = named.filter(({ effect }) => effect === 'removed' || effect === 'refused');
+  const added = named.filter(({ effect }) => effect === 'added' || effect === 'added_required');
   if (removed.length * added.length > maxPairs) return;
   for (const removal of removed) {
     const candidates = added.filter(({ kind, direction }) => kind === removal.kind && direction === removal.direction);

@@ -93,6 +93,29 @@ describe('a removed field, with', () => {
   });
 });
 
+describe('in a request that accepts no other fields, a removed field', () => {
+  const renamesIn = (old: object, now: object): (readonly [string, string | undefined])[] => {
+    const [before, after] = [old, now].map((properties) =>
+      contractOf('request', { type: 'object', properties, additionalProperties: false }),
+    );
+    const removals = findingsBetween(before, after).filter((one) => one.old !== undefined && one.new === undefined);
+    return removals.map(({ subject, renamedTo }) => [subject.replace(/.*`(.*)`$/, '$1'), renamedTo]);
+  };
+
+  it('may have been renamed', () =>
+    expect(renamesIn({ drink_name: text }, { drinkName: text })).toEqual([['drink_name', 'drinkName']]));
+
+  it('was not renamed to another removed field', () => {
+    const onlyInResponses = { ...text, readOnly: true };
+    expect(renamesIn({ drink_name: text, drinkName: text }, { drink_name: onlyInResponses })).toEqual(
+      expect.arrayContaining([
+        ['drink_name', undefined],
+        ['drinkName', undefined],
+      ]),
+    );
+  });
+});
+
 describe('a removed route, with', () => {
   const contract = (path: string, method: string, operationId?: string) => ({
     openapi: '3.1.0',
