@@ -99,8 +99,8 @@ async function versionDigest(version: Version, query: DigestQuery) {
   const uses = (await queries.byClient(name, since)).filter((one) => one.last >= since);
   const clients = uses.filter(isSingleClient);
   const totalsBefore = await queries.totals(since - (now - since), since);
-  const requestsBefore = totalsBefore.find((one) => one.version === name)?.requests ?? 0;
-  const isBeforeCovered = ((await queries.coveredSince()) ?? now) <= since - (now - since);
+  const coversBefore = ((await queries.coveredSince()) ?? now) <= since - (now - since);
+  const requestsBefore = coversBefore ? (totalsBefore.find((one) => one.version === name)?.requests ?? 0) : undefined;
   const requests = uses.reduce((sum, one) => sum + one.requests, 0);
   const { answer, reasons } = retirementVerdict(facts);
   const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
@@ -110,7 +110,7 @@ async function versionDigest(version: Version, query: DigestQuery) {
   // The clients whose quiet period, counted from their last call, ended within the period of the digest.
   const newlyGone = facts.gone.filter(({ last }) => last + quiet >= since);
   const changes = [
-    requestsChange(name, requests, isBeforeCovered ? requestsBefore : undefined, now - since),
+    requestsChange(name, requests, requestsBefore, now - since),
     ...clientsChange(newClients, `called /${name} for the first time`),
     ...clientsChange(returned, `came back to /${name}`),
     ...clientsChange(newlyGone, `stopped calling /${name}`),
@@ -129,7 +129,7 @@ async function versionDigest(version: Version, query: DigestQuery) {
     sunset: instantText(version.sunset),
     successor: successorOf(version, snapshot, now)?.name ?? null,
     requests,
-    requests_before: requestsBefore,
+    requests_before: requestsBefore ?? null,
     client_count: clients.length,
     clients: clients.slice(0, maxListedClients).map(({ client, name, requests, last }) => {
       return { client, name: name ?? null, requests, last: instantText(last) };

@@ -193,13 +193,14 @@ describe('the events of clients', () => {
   });
 
   it.each([
-    ['a week', 7, 60, '; in the 7 days before, 1'],
-    ['36 hours', 1.5, 60, '; in the 36 h before, 1'],
-    ['a week, and the ledger does not go back two', 7, 10, ''],
-  ])('are compared by the digest with the period before: %s', async (_what, days, covered, comparison) => {
+    ['a week', 7, 60, '; in the 7 days before, 1', 1],
+    ['36 hours', 1.5, 60, '; in the 36 h before, 1', 1],
+    ['a week, and the ledger does not go back two', 7, 10, '', null],
+  ])('are compared by the digest with the period before: %s', async (_what, days, covered, comparison, before) => {
     const { queries } = ledgerWith([old, call('one', days + 1), call('one', 0)], noon - covered * day);
     const digest = await digestEvent({ snapshot, queries, report: undefined, since: noon - days * day, now: noon });
     expect(digest?.data['changes']).toContain(`/v1 had 1 request${comparison}.`);
+    expect(digest?.data['versions']).toEqual([expect.objectContaining({ requests: 1, requests_before: before })]);
   });
 
   it('report no client as new if the ledger does not go back a quiet period', async () => {
