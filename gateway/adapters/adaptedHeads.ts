@@ -158,7 +158,7 @@ export interface AdaptedPaths {
 
 /** Maps URLs of the backend's version in responses to URLs of the adapted version: Location, Link, cookies. */
 export class AdaptedReferences implements UrlRewriting {
-  readonly prefix: string;
+  readonly removedPrefix: string;
   readonly basePath: string;
   readonly isVersion: (segment: string) => boolean;
   /** `/v1` below the base path; `#otherRoot` is `/v2`. */
@@ -170,7 +170,7 @@ export class AdaptedReferences implements UrlRewriting {
   constructor(adapter: CompiledAdapter, { basePath, version, from, isStripped, moved, isVersion }: AdaptedPaths) {
     this.basePath = basePath;
     this.isVersion = isVersion;
-    this.prefix = isStripped ? `${basePath}/${from}` : '';
+    this.removedPrefix = isStripped ? `${basePath}/${from}` : '';
     this.#ownRoot = `${basePath}/${version}`;
     this.#otherRoot = `${basePath}/${from}`;
     const routes = adapter.routes.flatMap((route): [string, CompiledRoute][] => {

@@ -157,7 +157,7 @@ export function fleetGauges(
   ];
 }
 
-type LedgerGauges = Pick<LedgerState, 'problem' | 'lastIncident' | 'unwrittenRows' | 'movedToOtherClients'>;
+type LedgerGauges = Pick<LedgerState, 'problem' | 'lastIncident' | 'unwrittenRows' | 'movedRequests'>;
 
 export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
   if (!ledger) return [];
@@ -170,6 +170,6 @@ export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
     unlabelled('version_gateway_ledger_held_rows', ledger.unwrittenRows),
     // Only the requests that the ledger moved to `other clients`. The serving processes count those that they moved. `exposition` adds
     // the two numbers.
-    unlabelled('version_gateway_usage_folded_requests_total', ledger.movedToOtherClients),
+    unlabelled('version_gateway_usage_folded_requests_total', ledger.movedRequests),
   ];
 }

@@ -10,7 +10,7 @@ import {
 } from './rules/contracts.ts';
 import {
   contractEndsHaveDates,
-  guardForceEntries,
+  forceNeedsPrefixAndReason,
   routeEndsHaveDates,
   routeOfEachEndExists,
   successorExists,
@@ -125,7 +125,7 @@ export const rules = {
   'names-unreadable': namesAreReadable,
   'open-admin': openAdminNeedsToken,
   'same-listener': listenersDiffer,
-  'force-prefix': guardForceEntries,
+  'force-prefix': forceNeedsPrefixAndReason,
   'store-password': storePasswordIsNotWritten,
   'silent-too-soon': silentAfterHeartbeats,
   'telemetry-without-collector': telemetryNeedsCollector,

@@ -65,7 +65,7 @@ export function guideRequest(
       oldBaseUrl: publicUrl + versionPath(from, snapshot),
       newBaseUrl: publicUrl + versionPath(to, snapshot),
       // The guide lists all routes anyway.
-      grease: greaseCurlCommand(to, publicUrl + versionPath(to, snapshot), { namesRoute: true }),
+      grease: greaseCurlCommand(to, publicUrl + versionPath(to, snapshot), { mayNameRoute: true }),
     },
   };
 }

@@ -69,7 +69,7 @@ export function overviewOf(snapshot: Snapshot, now: number, cancelled: Cancelled
       grease:
         stage === 'retired'
           ? undefined
-          : greaseCurlCommand(version, urlOf(version), { namesRoute: version.contract?.publish === true }),
+          : greaseCurlCommand(version, urlOf(version), { mayNameRoute: version.contract?.publish === true }),
       adaptation: stage === 'retired' ? undefined : adaptationOf(version, snapshot, urlOf),
     };
   });

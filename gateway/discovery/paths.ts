@@ -34,19 +34,19 @@ export function versionPath(version: Version, snapshot: Snapshot): string {
 
 /**
  * The command with which a client tests whether it ignores unknown members. `base`: the URL of the version, or its path if the host
- * is not known. `namesRoute`: whether it may name a route of the contract. Undefined if the version has no `grease` or no contract.
+ * is not known. `mayNameRoute`: whether the command may contain a route of the contract. Undefined if the version has no `grease` or no contract.
  */
 export function greaseCurlCommand(
   { grease, contract, adapter }: Version,
   base: string,
-  { namesRoute }: { readonly namesRoute: boolean },
+  { mayNameRoute }: { readonly mayNameRoute: boolean },
 ): string | undefined {
   if (!grease || !contract) return undefined;
   const adaptedRoutes = adapter?.mode === 'serve' ? adapter.routes : undefined;
   // An adapter answers 410 for the routes that it does not list, or lists as `gone`.
   const isServed = (path: string): boolean =>
     adaptedRoutes?.some((route) => route.method === 'GET' && route.path === path && !('gone' in route)) ?? true;
-  const entries = namesRoute ? contract.paths.entries() : [];
+  const entries = mayNameRoute ? contract.paths.entries() : [];
   // The first route with GET whose path can be called as it is, without parameters.
   const [path = ''] =
     entries.find(([path, methods]) => /^[\w./-]+$/.test(path) && /\bGET\b/.test(methods) && isServed(path)) ?? [];

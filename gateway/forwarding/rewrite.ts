@@ -3,7 +3,7 @@ import { firstSegment, pathBelow } from '../routing/requestTarget.ts';
 /** How to restore the prefix in URLs of a response. A backend that does not know its prefix sends URLs without it. */
 export interface UrlRewriting {
   /** What was removed from the path: `/v1`, or `/api/v1`. */
-  readonly prefix: string;
+  readonly removedPrefix: string;
   readonly basePath: string;
   isVersion(segment: string): boolean;
   /**
@@ -27,7 +27,7 @@ export interface ApiAuthorities {
 
 /** Restores the prefix in a URI reference: the value of `Location` or `Content-Location`. */
 export function rewriteReference(reference: string, urlRewriting: UrlRewriting, authorities: ApiAuthorities): string {
-  const { prefix, basePath, isVersion } = urlRewriting;
+  const { removedPrefix, basePath, isVersion } = urlRewriting;
   const parts = /^((https?:)?\/\/([^/?#]*))?(.*)$/is.exec(reference) ?? [];
   const [, origin = '', scheme = '', authority = '', afterOrigin = ''] = parts;
   const normalized = withoutDefaultPort(authority, scheme);
@@ -41,8 +41,8 @@ export function rewriteReference(reference: string, urlRewriting: UrlRewriting, 
   const path = afterOrigin.startsWith('/') ? afterOrigin : `/${afterOrigin}`;
   // Remove the origin of the backend, which is internal: clients then resolve the path against our origin.
   const keptOrigin = isOurs ? origin : '';
-  // With an adapter, `prefix` is that of the version that the backend serves.
-  const prefixedPath = hasVersionPrefix(path, basePath, isVersion) ? path : prefix + path;
+  // With an adapter, `removedPrefix` is that of the version that the backend serves.
+  const prefixedPath = hasVersionPrefix(path, basePath, isVersion) ? path : removedPrefix + path;
   return keptOrigin + (urlRewriting.mapReference ? urlRewriting.mapReference(prefixedPath) : prefixedPath);
 }
 
@@ -92,12 +92,12 @@ export function rewriteRefresh(value: string, urlRewriting: UrlRewriting, author
 
 /** Rewrites the Path of a cookie. `__Host-` cookies require `Path=/`; without a Path, the default of browsers is right. */
 export function rewriteCookie(value: string, urlRewriting: UrlRewriting): string {
-  const { prefix, basePath, isVersion } = urlRewriting;
+  const { removedPrefix, basePath, isVersion } = urlRewriting;
   if (/^\s*__host-/i.test(value)) return value;
   return value.replace(/(;\s*path\s*=\s*)(\/[^;]*)/gi, (_whole, start: string, path: string) => {
     // `/` becomes `/v1` and not `/v1/`, because a cookie for `/v1/` is not sent with a request to `/v1`.
-    const isRoot = prefix !== '' && path.trimEnd() === '/';
-    const restored = hasVersionPrefix(path, basePath, isVersion) ? path : prefix + (isRoot ? '' : path);
+    const isRoot = removedPrefix !== '' && path.trimEnd() === '/';
+    const restored = hasVersionPrefix(path, basePath, isVersion) ? path : removedPrefix + (isRoot ? '' : path);
     return start + (urlRewriting.mapCookiePath ? urlRewriting.mapCookiePath(restored) : restored);
   });
 }

@@ -109,7 +109,7 @@ export class ActiveVersion {
     this.#routeEnds = RouteEnds.of(version);
     this.removedPrefix = stripped ? `${basePath}/${backendVersion.name}` : basePath;
     this.urlRewriting = stripped
-      ? { prefix: this.removedPrefix, basePath, isVersion: (segment) => snapshot.versions.has(segment) }
+      ? { removedPrefix: this.removedPrefix, basePath, isVersion: (segment) => snapshot.versions.has(segment) }
       : undefined;
     this.publicAuthority = publicUrl === undefined ? '' : new URL(publicUrl).host;
     this.#announcements = announcements;

@@ -7,7 +7,7 @@ import { randomHeads } from '../http1/responseHeads.ts';
 
 const sunset = 'Fri, 30 Jun 2028 23:59:59 GMT';
 const deprecatedAt = Date.parse('2026-06-30T00:00:00Z');
-const urlRewriting = { prefix: '/v1', basePath: '', isVersion: (segment: string) => segment === 'v1' };
+const urlRewriting = { removedPrefix: '/v1', basePath: '', isVersion: (segment: string) => segment === 'v1' };
 const links = [
   [],
   ['</v2/x>; rel="successor-version"'],

@@ -12,7 +12,7 @@ export function directLedgerClient(queries: UsageQueries): LedgerClient {
       return queries.unwrittenRows;
     },
     lastIncident: undefined,
-    movedToOtherClients: 0,
+    movedRequests: 0,
     query: async (kind, snapshot, parameters) => answerTo(kind, queries, snapshot, parameters),
   };
 }

@@ -145,7 +145,7 @@ export interface LastUseTimes {
 
 /** Runs queries on the ledger, one after the other. The other members are the state of the ledger. */
 export interface LedgerClient
-  extends Pick<LedgerState, 'problem' | 'lastIncident' | 'unwrittenRows' | 'movedToOtherClients'> {
+  extends Pick<LedgerState, 'problem' | 'lastIncident' | 'unwrittenRows' | 'movedRequests'> {
   /** @throws LedgerUnansweredError */
   query<Kind extends LedgerQueryKind>(
     kind: Kind,

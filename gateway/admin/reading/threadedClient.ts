@@ -54,8 +54,8 @@ export class ThreadedLedgerClient implements LedgerClient {
     return this.#ledger.unwrittenRows;
   }
 
-  get movedToOtherClients(): number {
-    return this.#ledger.movedToOtherClients;
+  get movedRequests(): number {
+    return this.#ledger.movedRequests;
   }
 
   query<Kind extends LedgerQueryKind>(

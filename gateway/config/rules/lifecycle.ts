@@ -82,7 +82,7 @@ function versionsWithLowerSuccessor({ entries }: RuleContext): { entry: RouteEnt
 export const forcePlaceholder = '<why this is right>';
 
 /** `guard.force` may name a version that is no longer in the file. Each entry needs a prefix and a reason. */
-export const guardForceEntries: ConfigRule = ({ source, config }) =>
+export const forceNeedsPrefixAndReason: ConfigRule = ({ source, config }) =>
   Object.entries(config.guard.force).flatMap(([key, reason]): Fault[] => {
     const path = ['guard', 'force', key];
     if (!isPrefix(key))

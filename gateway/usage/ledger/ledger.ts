@@ -34,7 +34,7 @@ export interface LedgerOptions {
 export class Ledger implements WritableLedger {
   problem: string | undefined;
   lastIncident: Incident | undefined;
-  movedToOtherClients = 0;
+  movedRequests = 0;
   brownouts: readonly BrownoutRecord[] | undefined;
   settings: LedgerSettings;
   readonly #clock: Clock;
@@ -120,7 +120,7 @@ export class Ledger implements WritableLedger {
     const { rows, remove } = this.#waiting.first(maxWaitingPerWrite);
     const allRows = [...rows, ...batch].map((row) => notAfter(now, row));
     if (!this.#retryPause.isPaused(now) && this.#write((store) => store.add(allRows, this.settings, mark))) remove();
-    else this.movedToOtherClients += this.#waiting.keepOrFold(batch);
+    else this.movedRequests += this.#waiting.keepOrFold(batch);
   }
 
   async flush(): Promise<void> {
@@ -165,7 +165,7 @@ export class Ledger implements WritableLedger {
       if (gapReason !== undefined) this.#began = now;
       const changesFutureEntries = gapReason !== undefined && this.#prepareFutureEntries(store, now);
       const isNewSalt = store.salt !== this.#salt;
-      this.movedToOtherClients += store.transaction(this.#began, now, () => {
+      this.movedRequests += store.transaction(this.#began, now, () => {
         if (isNewSalt) store.adoptSalt(this.#salt);
         if (gapReason !== undefined) store.restartCoverage();
         if (changesFutureEntries) store.setFutureToPresent(now);

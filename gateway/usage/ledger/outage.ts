@@ -20,14 +20,14 @@ export class WaitingRows {
 
   /** At the limit, moves requests to `other clients`. @returns how many it moved */
   keepOrFold(batch: UsageBatch): number {
-    let foldedRequests = 0;
+    let movedRequests = 0;
     for (const row of batch) {
       const waitingRow = this.#rows.get(keyOf(row));
       if (waitingRow) addCounts(waitingRow, row);
       else if (this.#rows.size < this.#max) this.#rows.set(keyOf(row), { ...row });
-      else foldedRequests += this.#fold(row);
+      else movedRequests += this.#fold(row);
     }
-    return foldedRequests;
+    return movedRequests;
   }
 
   /** The first `count` rows, and a function that removes them. */

@@ -61,7 +61,7 @@ export class ThreadedLedger implements WritableLedger {
     problem: undefined,
     lastIncident: undefined,
     unwrittenRows: 0,
-    movedToOtherClients: 0,
+    movedRequests: 0,
     brownouts: undefined,
     outbox: undefined,
   };
@@ -131,8 +131,8 @@ export class ThreadedLedger implements WritableLedger {
     return this.#unansweredRows + this.#backlog.size + this.#state.unwrittenRows === 0;
   }
 
-  get movedToOtherClients(): number {
-    return this.#movedBefore + this.#state.movedToOtherClients;
+  get movedRequests(): number {
+    return this.#movedBefore + this.#state.movedRequests;
   }
 
   configure(settings: LedgerSettings): void {
@@ -278,13 +278,13 @@ export class ThreadedLedger implements WritableLedger {
     if (worker !== this.#worker) return;
     this.#worker = undefined;
     if (this.#closing) return;
-    const { unwrittenRows, lastIncident, movedToOtherClients } = this.#state;
+    const { unwrittenRows, lastIncident, movedRequests } = this.#state;
     this.#failure = `The thread that writes the usage ledger ended: ${reason}.  A new one is started.`;
     this.#outageNotices.failed(this.#failure);
     if (unwrittenRows > 0) this.#gapReason = `${unwrittenRows} rows that the thread kept in memory are lost.`;
     this.#incidentBefore = lastIncident ?? this.#incidentBefore;
-    this.#movedBefore += movedToOtherClients;
-    this.#state = { ...this.#state, unwrittenRows: 0, movedToOtherClients: 0 };
+    this.#movedBefore += movedRequests;
+    this.#state = { ...this.#state, unwrittenRows: 0, movedRequests: 0 };
   }
 }
 

@@ -42,8 +42,8 @@ parentPort?.on('message', (command: LedgerCommand) => {
 });
 
 function report(number: number): void {
-  const { salt, problem, lastIncident, unwrittenRows, movedToOtherClients, brownouts, outbox } = ledger;
-  post({ kind: 'state', number, salt, problem, lastIncident, unwrittenRows, movedToOtherClients, brownouts, outbox });
+  const { salt, problem, lastIncident, unwrittenRows, movedRequests, brownouts, outbox } = ledger;
+  post({ kind: 'state', number, salt, problem, lastIncident, unwrittenRows, movedRequests, brownouts, outbox });
 }
 
 function post(message: LedgerReport | LedgerNotice): void {

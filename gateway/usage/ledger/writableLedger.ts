@@ -31,7 +31,7 @@ export interface LedgerState {
   /** Rows that wait in memory until they can be written. */
   readonly unwrittenRows: number;
   /** Requests that the ledger moved to `other clients` since the start. Those that the collector moved are not included. */
-  readonly movedToOtherClients: number;
+  readonly movedRequests: number;
   /** What was decided about brownouts; undefined: the file could not be opened yet. */
   readonly brownouts: readonly BrownoutRecord[] | undefined;
 }
