@@ -142,8 +142,12 @@ const brownoutStates: Partial<Record<BrownoutStatus['state'], string>> = {
   skipped: 'is skipped',
 };
 
-/** The brownouts that have begun or ended, or will not begin. */
-export function brownoutEvents(brownouts: readonly BrownoutStatus[], now: number): NotifyEvent[] {
+/** The brownouts that have begun or ended, or will not begin. Their `data` has the form of those that are announced. */
+export function brownoutEvents(
+  brownouts: readonly BrownoutStatus[],
+  { gateway: { basePath } }: Pick<Snapshot, 'gateway'>,
+  now: number,
+): NotifyEvent[] {
   return brownouts.flatMap((status): NotifyEvent[] => {
     const { version, at, until, clients, routes, state, reason } = status;
     const what = brownoutStates[state];
@@ -158,7 +162,15 @@ export function brownoutEvents(brownouts: readonly BrownoutStatus[], now: number
         at: now,
         title: `The brownout of /${version} at ${at} ${what}`,
         sections: [{ lines: [...lines, `\`version-gateway brownout report /${version}\` shows what the clients do.`] }],
-        data: { version, state, begin: at, end: until, clients, routes, reason },
+        data: {
+          version,
+          state,
+          begin: instantText(Date.parse(at)),
+          end: instantText(end),
+          clients,
+          routes: routes?.map((route) => route.replace(' ', ` ${basePath}/${version}`)) ?? null,
+          reason,
+        },
         keepUntil: end + rememberedMs,
       },
     ];

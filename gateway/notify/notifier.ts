@@ -147,7 +147,10 @@ export class Notifier {
     const { notify } = source.current;
     const now = clock.now();
     const brownouts = this.#options.brownouts();
-    const events: NotifyEvent[] = [...this.#ledgerProblemEvents(now), ...brownoutEvents(brownouts, now)];
+    const events: NotifyEvent[] = [
+      ...this.#ledgerProblemEvents(now),
+      ...brownoutEvents(brownouts, source.current, now),
+    ];
     // The absolute difference, so that the check also runs after the clock was set back.
     if (Math.abs(now - this.#datesCheckedAt) >= datesEveryMs) {
       this.#datesCheckedAt = now;

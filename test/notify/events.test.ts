@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
+import { brownoutStatus } from '../../gateway/lifecycle/brownouts.ts';
 import { Dispatcher } from '../../gateway/notify/dispatcher.ts';
 import {
   brownoutEvents,
@@ -89,6 +90,13 @@ it('a brownout is announced within its notice, once', () => {
     data: { version: 'v1', state: 'announced', clients: 0.25, routes: ['GET /v1/drinks'] },
   });
   expect(second?.id).toBe(first?.id);
+  // The same brownout when it begins.
+  const snapshot = snapshotOf(v1);
+  const [begun] = snapshot.sortedVersions.flatMap(({ name, brownouts }) =>
+    brownouts.map((one) => brownoutStatus(name, one, undefined, undefined, at('2027-03-02T14:00'))),
+  );
+  const [event] = begun ? brownoutEvents([{ ...begun, state: 'running' }], snapshot, at('2027-03-02T14:00')) : [];
+  expect(event?.data).toEqual({ ...first?.data, state: 'running', reason: null });
 });
 
 it('a brownout that was stopped before its start is not announced, nor that of a retired version', async () => {
@@ -138,10 +146,10 @@ it.each([
 ] as const)('a brownout that is %s is an event until a day after it', (state, reason, title) => {
   const times = { at: '2027-03-02T14:00:00Z', until: '2027-03-02T15:00:00Z' };
   const status = { version: 'v1', ...times, clients: 0.25, routes: null, state, reason, successor_checked: null };
-  const found = brownoutEvents([status], at('2027-03-03T14:59'));
+  const found = brownoutEvents([status], snapshotOf({}), at('2027-03-03T14:59'));
   expect(found.map((event) => event.title)).toEqual(title === undefined ? [] : [title]);
   if (reason !== null) expect(JSON.stringify(found[0]?.sections)).toContain(`The reason: ${reason}.`);
-  expect(brownoutEvents([status], at('2027-03-03T15:00'))).toEqual([]);
+  expect(brownoutEvents([status], snapshotOf({}), at('2027-03-03T15:00'))).toEqual([]);
 });
 
 const noon = at('2027-03-01T12:00');
