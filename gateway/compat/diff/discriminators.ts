@@ -44,7 +44,9 @@ function compareMappings(pair: SchemaPair, old: Located, now: Located, newNames:
   const [oldValues, newValues] = [discriminatorValuesOf(oldSchema), discriminatorValuesOf(newSchema)];
   const [oldTargets, newTargets] = [targetsOf(oldSchema), targetsOf(newSchema)];
   const areSubtypes = oldSchema.isSubtype && newSchema.isSubtype;
-  const isChoiceMerged = pair.old.choices.length > 0 && pair.new.choices.length === 0;
+  // A choice with one alternative is merged into the schema.
+  const hasMergedChoice = newSchema.parts.some(({ map }) => map['oneOf'] !== undefined || map['anyOf'] !== undefined);
+  const isChoiceMerged = hasMergedChoice && pair.old.choices.length > 0 && pair.new.choices.length === 0;
   const newPartNames = new Set(newSchema.parts.map(({ located }) => located.place.key));
   for (const [value, target] of oldValues) {
     // The name of a schema is a value of the discriminator even if the mapping omits it.

@@ -219,6 +219,16 @@ describe('subtypes', () => {
   });
 });
 
+it('allows that one object with all values replaces the alternatives', () => {
+  const alternative = (kind: string): Json => object({ kind: { const: kind } });
+  const old = { schemas: { Cat: alternative('c'), Dog: alternative('d') }, mapping: mapped('Cat') };
+  const now = contractOf('request', {
+    ...object({ kind: { enum: ['c', 'd'] } }),
+    discriminator: { propertyName: 'kind' },
+  });
+  expect(rulesAmong(findingsBetween(contract('request', 'oneOf', old), now))).toEqual(['structure-equivalent']);
+});
+
 describe('alternatives in files of the same name', () => {
   const files = { 'cat/schema.json': JSON.stringify(cat), 'dog/schema.json': JSON.stringify(dog) };
   const choice = (c: string, d: string): Json => ({
