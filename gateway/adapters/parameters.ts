@@ -61,9 +61,9 @@ export function parametersOfPath(template: string): string[] {
 }
 
 /**
- * The parameters of a `parameterObject` after `operations`, for a comparison with those of the other version. The default of a
- * parameter that is always sent has no effect, so it is replaced by the default of the other version. A parameter that an
- * operation changes is written as the other version expects it.
+ * The parameters of a `parameterObject` after `operations`, for a comparison with those of the other version. A parameter that is
+ * always sent gets the default of the other version: defaults have no effect on it, so they must not be a difference. A parameter
+ * that an operation changes is written as the other version expects it.
  */
 export function parametersIn(
   schema: SubSchema,
@@ -84,7 +84,7 @@ export function parametersIn(
     const otherSchema =
       typeof writtenSchema === 'object' && writtenSchema !== null ? (writtenSchema as PlainSchema) : {};
     const usedDefault = isAlwaysSent ? otherSchema['default'] : ownDefault;
-    const areBothReadable = [
+    const areBothTextsOrLists = [
       formOf(propertySchema, where, own.named),
       formOf({ ...otherSchema, 'x-parameter': otherParameter }, where, other.named),
     ].every((form) => typeof form === 'object');
@@ -92,7 +92,7 @@ export function parametersIn(
     const withOtherFormats = withFormatsFrom(valueSchema, otherSchema, other.named) as PlainSchema;
     return {
       ...parameterKeys,
-      ...(rewritten.has(name) && areBothReadable ? { style, explode } : {}),
+      ...(rewritten.has(name) && areBothTextsOrLists ? { style, explode } : {}),
       name,
       in: where,
       required: isAlwaysSent,

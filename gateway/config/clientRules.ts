@@ -36,8 +36,8 @@ export interface BrownoutSettings {
   readonly status: 503 | 410;
   /** The names in the ledger of the clients that are never refused. */
   readonly spared: readonly string[];
-  /** A brownout is skipped if clients without a name make a larger share of the requests to its version, 0 to 1. */
+  /** A brownout is skipped if clients without a name make more than this share of the requests to its version, 0 to 1. */
   readonly unnamed: number;
-  /** A brownout is skipped if it would refuse a larger share of all requests, 0 to 1. */
+  /** A brownout is skipped if it would refuse more than this share of all requests, 0 to 1. */
   readonly maxShare: number;
 }

@@ -22,8 +22,8 @@ export interface Folding {
  */
 export async function foldNames(sql: Sql, { subject, others, keep, version, day }: Folding): Promise<void> {
   const othersId = await idOf(sql, subject, others);
-  // Among names with equal requests the latest stay: a new regular client may have only one request. A name has 0 requests if its
-  // requests began on an earlier day. It counts like a name with 1.
+  // Among names with equal requests the latest stay: a new regular client may have only one request. A name whose requests all
+  // began on an earlier day has 0 requests on this day. It counts like a name with 1, because it was in use.
   const rows = await sql.query<{ item: number }>(
     `SELECT item FROM ${schemaName}.${subject}_day WHERE version = $1 AND span = $2 AND item <> $3
       ORDER BY GREATEST(requests, 1) DESC, last DESC OFFSET $4`,
@@ -32,6 +32,7 @@ export async function foldNames(sql: Sql, { subject, others, keep, version, day 
   const foldedIds = rows.map(({ item }) => item);
   for (const { name, spanLength, keys, counts } of sumTables) {
     if (spanLength === 'block' || !(name.startsWith(subject) || name.startsWith('pair'))) continue;
+    // The tables of pairs have the columns `client` and `route`, all others the column `item`.
     const column = keys.includes('item') ? 'item' : subject;
     const spanRange = spanLength === 'day' ? [day, day] : [day * 24, day * 24 + 23];
     const otherKeys = keys.filter((key) => key !== column);
@@ -61,7 +62,10 @@ async function idOf(sql: Sql, subject: Folding['subject'], name: string): Promis
   return row?.id ?? 0;
 }
 
-/** Replaces the sums of a block, for these names, by the sums of its days. A block is one partition of days. */
+/**
+ * Replaces the sums of a block, for these names, by the sums of its days. A block has `partitionSizes.day` days. The columns `first`
+ * and `last` count from the start of the span, in ms.
+ */
 async function sumBlock(
   sql: Sql,
   subject: Folding['subject'],
@@ -83,7 +87,10 @@ async function sumBlock(
   );
 }
 
-/** If a brownout refused a folded client on this day, all requests that it refused to this client are added to `othersId`. */
+/**
+ * For each brownout that refused folded clients on this day: adds all requests that it refused to these clients, also on other days,
+ * to `othersId`.
+ */
 async function foldBrownouts(sql: Sql, version: number, day: number, foldedIds: readonly number[], othersId: number) {
   await sql.query(
     `WITH removed AS (
@@ -107,7 +114,7 @@ async function correctSeenTimes(
   othersId: number,
 ): Promise<void> {
   const [begin, end] = [day * dayMs, (day + 1) * dayMs];
-  // An upper bound of the last use: if some requests of a span failed, its last request may be one of them.
+  // The last request of the last span in which not all requests failed. It may itself have failed.
   const lastUseSql = (ms: number): string =>
     `MAX(CASE WHEN failing = 0 OR requests > failing THEN span * ${ms}::bigint + last ELSE 0 END)`;
   if (subject === 'client') {

@@ -148,7 +148,7 @@ export class AdaptingResponse {
   #chunks: Buffer[] = [];
   #idleTimeout = 0;
 
-  /** `fail`: ends an exchange whose response is incomplete. */
+  /** `fail`: ends the exchange while the target is still sending its response. */
   constructor(outbound: Outbound, adaptation: Adaptation, events: ResponseEvents, fail: (failure: Failure) => void) {
     this.#outbound = outbound;
     this.#adaptation = adaptation;
@@ -176,10 +176,10 @@ export class AdaptingResponse {
     const handlingOrFailure = this.#adaptation.bodyHandling(head);
     if (handlingOrFailure === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
     else if (handlingOrFailure === 'whole') {
-      const outcome = this.#adaptation.reserveMemory(body.length);
+      const refusal = this.#adaptation.reserveMemory(body.length);
       // `pass`: the body cannot be kept in memory to be changed, and may be sent unchanged.
-      if (outcome === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
-      else if (outcome) this.#outbound.onFailure(outcome);
+      if (refusal === 'pass') this.#response.sendComplete(this.#adaptation.adaptHead(head), body, bodyUnread);
+      else if (refusal) this.#outbound.onFailure(refusal);
       else this.#adapt(head, body, bodyUnread);
     } else this.#outbound.onFailure(handlingOrFailure);
   }
@@ -196,11 +196,11 @@ export class AdaptingResponse {
 
   write(chunk: Buffer): boolean {
     if (!this.#head) return this.#response.write(chunk);
-    const outcome = this.#adaptation.reserveMemory(chunk.length);
-    if (outcome === 'pass') return this.#passOn(this.#head, chunk);
+    const refusal = this.#adaptation.reserveMemory(chunk.length);
+    if (refusal === 'pass') return this.#passOn(this.#head, chunk);
     // Copied, because the next read may overwrite `chunk`.
-    if (!outcome) this.#chunks.push(Buffer.from(chunk));
-    else this.#fail(outcome);
+    if (!refusal) this.#chunks.push(Buffer.from(chunk));
+    else this.#fail(refusal);
     return true;
   }
 

@@ -10,7 +10,8 @@ const dayMs = 86_400_000;
 const lateMs = 7 * dayMs;
 // Without `brownout.notice`, a brownout is reported this long before it begins.
 const defaultNoticeMs = 7 * dayMs;
-// A gateway may find the same event again. The queue remembers sent events until this long after the last such time.
+// A gateway may find an event again that was sent. The queue remembers sent events until this long after the last time at which
+// they can be found.
 export const rememberedMs = 30 * dayMs;
 
 /** The most events of one group, such as the new clients of a version on one day (UTC). A summary follows after the day. */
@@ -102,7 +103,7 @@ export function dateEvents(snapshot: Snapshot, now: number, brownouts: readonly 
 function announcedBrownouts(snapshot: Snapshot, now: number, statuses: readonly BrownoutStatus[]): NotifyEvent[] {
   const noticeMs = snapshot.brownout.notice || defaultNoticeMs;
   const cancelledStatuses = statuses.filter(({ state }) => state === 'stopped' || state === 'skipped');
-  const cancelled = new Set(cancelledStatuses.map(({ version, at }) => `${version} ${at}`));
+  const cancelled = new Set(cancelledStatuses.map(({ version, at: startText }) => `${version} ${startText}`));
   const versions = snapshot.sortedVersions.filter((version) => stageOf(version, now) !== 'retired');
   return versions.flatMap(({ name, brownouts }) =>
     brownouts

@@ -113,7 +113,8 @@ class ReadAhead {
     // A paused parser keeps reporting the offset of the pause, which does not apply to later packets.
     const bytes = this.#paused ? packet : packet.subarray(bytesParsed);
     this.#paused = true;
-    // Only `#resume` may resume the parser: node:http would let it read later bytes before these.
+    // While `_paused` is true, node:http may resume the parser, which would then read later bytes before these. Only `#resume` may
+    // resume it.
     this.#socket._paused = false;
     // Without memory for these bytes, the request before them is the last one of the connection, and gets the 503.
     if (totalBytes + bytes.length > maxTotalBytes) this.#firstRefused ??= this.#latestRequest;

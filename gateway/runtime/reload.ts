@@ -252,7 +252,8 @@ export async function versionUsage(
       const last = useInLedger.get(name)?.last;
       // Processes do not know which clients are ignored, so their times count only if the ledger is incomplete.
       const lastCallTimes = isLedgerComplete ? [last] : [last, reported?.lastInFlight, reported?.lastRefused];
-      // A time in the future was recorded before the clock was set back. The ledger changes such times to the present.
+      // Times in the future were recorded before the clock was set back. They are ignored here. The ledger changes those that it
+      // has to the present.
       const plausibleTimes = lastCallTimes.filter((at): at is number => at !== undefined && at <= now + maxAfterNowMs);
       return plausibleTimes.length === 0 ? undefined : Math.max(...plausibleTimes);
     },
@@ -265,8 +266,8 @@ export async function versionUsage(
         ? answer.whyAdapterCannotServe.get(name)
         : `the usage ledger cannot be read: ${problem}`;
     },
-    // `problem`: the query may notice earlier than the next heartbeat that the store is lost. Then it is not known which calls
-    // the other gateways have received.
+    // If the query failed, the store may be lost, which only the next heartbeat would notice. Then it is not known which calls the
+    // other gateways have received.
     gap: (name) => fleet && (fleet.reasonOfGap(quiet) ?? problem ?? reasonsOfMissingCalls?.get(name)),
   };
 }

@@ -90,8 +90,9 @@ class Probe implements ResponseHandler {
     const noTimeout = 0;
     this.#connection = new Connection(target.probedEndpoint, noTimeout, owner);
     const fields = `Host: ${target.authority}\r\nUser-Agent: version-gateway-health\r\nConnection: close\r\n`;
-    const [isBodiless, expectsBody] = [true, true];
-    this.#connection.send(this, `GET ${path} HTTP/1.1\r\n${fields}\r\n`, isBodiless, expectsBody, noTimeout);
+    const [isRequestComplete, expectsResponseBody] = [true, true];
+    const head = `GET ${path} HTTP/1.1\r\n${fields}\r\n`;
+    this.#connection.send(this, head, isRequestComplete, expectsResponseBody, noTimeout);
   }
 
   /** Ends the probe without a result. */

@@ -50,7 +50,7 @@ export interface RunningVersion {
   readonly waivers?: readonly { readonly client: string; readonly until: string; readonly reason: string }[];
   /** null: nothing is adapted. Absent in earlier releases. */
   readonly adapter?: RunningAdapter | null;
-  /** Other gateways of the fleet and adapters that still use the backend of the version. */
+  /** What still uses the backend of the version: other gateways of the fleet, and adapters. */
   readonly blocked_by?: readonly string[];
   /** None of its targets can be reached. */
   readonly unreachable: boolean;
@@ -261,6 +261,7 @@ export function waivedClients({ waivers = [] }: RunningVersion): string | undefi
 
 function targetCells(target: RunningTarget, now: number): string[] {
   const until = target.ejected_until === null ? '' : ` until ${printable(target.ejected_until)}`;
+  // The health of a target that is otherwise healthy is `unreachable` already.
   const isUnreachable = target.reachable === false && target.health !== 'unreachable';
   return [
     printable(target.url),

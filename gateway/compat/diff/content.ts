@@ -237,7 +237,7 @@ function encodingOf(entry: Located, schema: Schema | undefined, type: string, do
   const isStyleStated =
     allowsStyle(type, documents) && styleKeywords.some((keyword) => keywords[keyword] !== undefined);
   const defaultTypes = defaultType === undefined ? undefined : [defaultType];
-  // With a stated type and no style, lists and objects are written as content of that type. Single values are written alike.
+  // With a stated type and no style, lists and objects are written as content of that type. For single values it makes no difference.
   const isWrittenAsContent = isTypeStated && !isStyleStated && defaultType !== 'text/plain';
   const headers = type.startsWith(urlencoded) ? {} : headersOf(below(entry, 'headers'), documents);
   return {

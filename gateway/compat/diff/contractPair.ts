@@ -69,7 +69,7 @@ export class ContractPair {
     return comparison;
   }
 
-  /** Like `compareOnce`, for parts whose meaning does not depend on the parts around them. Undefined: identical. */
+  /** Like `compareOnce`. Undefined: the parts are identical. Not for parts whose meaning depends on the parts around them. */
   compareUnlessIdentical(aspect: string, old: Located, now: Located, compare: CompareLocated): Comparison | undefined {
     return this.#identical.areIdentical(old, now) ? undefined : this.compareOnce(aspect, old, now, compare);
   }

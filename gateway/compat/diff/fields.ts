@@ -78,17 +78,19 @@ const anyField: PathStep = { kind: 'field', name: '*' };
 
 function compareAdditional(pair: SchemaPair): void {
   const [old, now] = [pair.old.additional, pair.new.additional];
-  const [wasOpen, isOpen] = [isUnconstrained(old), isUnconstrained(now)];
-  if (wasOpen && isOpen) return;
-  if (old && now && !wasOpen && !isOpen && old.schema.view.rejectsAll === now.schema.view.rejectsAll) {
+  const [wasUnconstrained, isNowUnconstrained] = [isUnconstrained(old), isUnconstrained(now)];
+  if (wasUnconstrained && isNowUnconstrained) return;
+  const areBothConstrained = !wasUnconstrained && !isNowUnconstrained;
+  if (old && now && areBothConstrained && old.schema.view.rejectsAll === now.schema.view.rejectsAll) {
     pair.comparePart(anyField, old.schema, now.schema);
     return;
   }
-  const isWider = isOpen || old?.schema.view.rejectsAll === true;
+  const isWider = isNowUnconstrained || old?.schema.view.rejectsAll === true;
   const wasMap = pair.old.properties.size === 0 && old?.schema.view.rejectsAll === false;
   // In a response, the values of a map count as its fields.
   if (isConstrained(old) && now?.schema.view.rejectsAll && !pair.isRequest)
     pair.addChange('field', 'removed', '*', old.at, now.at);
+  // The values of a map were described, and may now have any type.
   else if (isWider && wasMap) pair.addChange('type', 'wider', 'additionalProperties', old?.at, now?.at);
   else pair.addChange('limit', isWider ? 'wider' : 'narrower', 'additionalProperties', old?.at, now?.at);
 }
@@ -207,19 +209,19 @@ function effectOfPattern(pair: SchemaPair, name: string, ref: SubschemaRef): 'wi
 
 /**
  * Fields that matched the removed pattern must now satisfy `additionalProperties`. The change is narrower if that schema rejects
- * values that the pattern allowed, otherwise wider. If the old object accepts any other field, the change is also wider: if the new
- * object does not, `compareAdditional` adds a change for that.
+ * values that the pattern allowed, otherwise wider. It is always wider if the old object accepts any other field:
+ * `compareAdditional` adds a change if the new object no longer accepts any other field.
  */
 function effectOfRemovedPattern(pair: SchemaPair, ref: SubschemaRef): 'wider' | 'narrower' {
   const { additional } = pair.new;
-  if (isOpen(pair.old) || isOpen(pair.new) || additional === undefined) return 'wider';
+  if (acceptsAnyField(pair.old) || acceptsAnyField(pair.new) || additional === undefined) return 'wider';
   return accepts(pair, ref, additional) ? 'wider' : 'narrower';
 }
 
 /** Narrower if the new pattern may reject a value that a matching field could have before. */
 function effectOfAddedPattern(pair: SchemaPair, pattern: string, ref: SubschemaRef): 'wider' | 'narrower' {
   const { additional, properties, conditions } = pair.old;
-  if (isOpen(pair.old) || additional === undefined) return 'narrower';
+  if (acceptsAnyField(pair.old) || additional === undefined) return 'narrower';
   const fieldsThatMayMatch = [...properties]
     .filter(([name]) => matchesPattern(pattern, name) !== false)
     .map(([, field]) => field);
@@ -229,7 +231,7 @@ function effectOfAddedPattern(pair: SchemaPair, pattern: string, ref: SubschemaR
     : 'narrower';
 }
 
-function isOpen({ additional }: View): boolean {
+function acceptsAnyField({ additional }: View): boolean {
   return additional === undefined || acceptsAnyValue(additional.schema.view);
 }
 

@@ -105,8 +105,8 @@ export function serversOf({ item, operation }: Route, { root }: Documents, versi
 
 /**
  * The old base paths that no longer exist, and all new ones. Undefined: no base path was removed, or the old contract lists no
- * servers. Contracts often list one host for each environment: a base path that is removed together with its host counts only
- * if no old base path remains.
+ * servers. Contracts often list one host for each environment. So if an old base path remains, another one counts as removed
+ * only if its host remains.
  */
 export function changedBasePaths(
   old: Servers,
@@ -129,7 +129,7 @@ function comparableAddresses(old: Servers, now: Servers): [readonly ServerAddres
   return [old.addresses.filter(isRemote), now.addresses.filter(isRemote)];
 }
 
-/** The hosts of a new address. A new base path without a host is served by every host that had this path in the old contract. */
+/** The hosts of a new address. One without a host counts for every host that had its path in the old contract. */
 function hostsOf({ host, path }: ServerAddress, before: readonly ServerAddress[]): readonly string[] {
   return host === '' ? [host, ...before.filter((one) => one.path === path).map((one) => one.host)] : [host];
 }

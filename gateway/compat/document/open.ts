@@ -72,6 +72,7 @@ function readMain(reference: string, cwd: string, maxBytes: number): MainDocumen
     return { source, file, text: decodeUtf8(source.read(file.key)) };
   }
   const text = decodeUtf8(readDisk(path, maxBytes));
+  // If `path` is a link, relative `$ref`s are resolved against the folder of the link.
   const file = { key: realpathSync(path), path: withRealFolder(path) };
   const source = new DiskSource({ folder: dirname(file.path), cwd, maxBytes });
   return { source, file, text };
@@ -81,6 +82,7 @@ function readMain(reference: string, cwd: string, maxBytes: number): MainDocumen
 function mainFromInput(input: string, cwd: string, maxBytes: number): MainDocument {
   const bytes = Buffer.byteLength(input);
   if (bytes > maxBytes) throw tooLarge(bytes, maxBytes);
+  // UTF-16 that was decoded as UTF-8 contains NUL characters.
   if (input.includes('\0')) throw new SourceError('is not UTF-8', 'Convert it to UTF-8.');
   const path = join(realpathSync(cwd), '-');
   const source = new DiskSource({ folder: cwd, cwd, maxBytes });

@@ -31,7 +31,7 @@ export interface Finding {
   readonly fingerprint: string;
   /** If the finding is a removal that is probably a rename: the new name. */
   readonly renamedTo: string | undefined;
-  /** Undefined if the finding is about two majors as a whole. */
+  /** Undefined for the rule `major-without-breaking-change`: it judges two majors as a whole. */
   readonly collectedChange: CollectedChange | undefined;
 }
 
@@ -156,7 +156,7 @@ function identityOf({ kind, effect, direction, name, detail, old, new: now }: Ch
   return [kind, effect, name + detailAsJson(detail), direction, ...pointers].join('\n');
 }
 
-/** A cause is identified without its places, because they are below the places of the change. */
+/** The places of a cause are left out, because they are below the places of the change that it explains. */
 function detailAsJson(detail: ChangeDetail | undefined): string {
   if (detail === undefined) return '';
   if (detail.is !== 'cause') return canonicalJson(detail);

@@ -137,7 +137,7 @@ export function withoutNoopKeywords(keywords: Keywords): Keywords {
   if (!simplifiedKeywords.some((keyword) => keywords.has(keyword))) return keywords;
   const simplified = new Map(keywords);
   if (isContainsNoop(keywords)) for (const name of ['contains', 'minContains', 'maxContains']) simplified.delete(name);
-  // Without `type`, `not` and `multipleOf` stay: only `not` excludes null, and `type: integer` would also exclude texts.
+  // Without `type`, nothing else is left out or replaced: only `not` excludes null then, and `type: integer` would exclude texts.
   if (!keywords.has('type')) return simplified;
   if (excludesNull(keywords)) {
     const others = keywords.get('not')?.filter((at) => !isOnlyNull(at)) ?? [];

@@ -100,6 +100,7 @@ export class Commit {
   /** Relative paths are resolved against `cwd`. @throws CompareError where GitSource throws SourceError */
   constructor(revision: string, cwd: string) {
     this.#revision = revision;
+    // The revision is a text of the user, which may be empty.
     const name = revision === '' ? 'the commit' : revision;
     this.#source = withPlaceInErrors(name, () => new GitSource(revision, cwd, largestContractBytes));
   }

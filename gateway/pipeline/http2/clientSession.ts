@@ -35,7 +35,7 @@ export interface ClientConnection {
   destroy(): void;
 }
 
-/** The listener of a connection. */
+/** The server that accepted a connection, and what its connections share. */
 export interface SessionOwner {
   /** Has the timeouts that apply, which a reload may change. */
   readonly server: Server;

@@ -225,9 +225,9 @@ export class Http2Response implements OutgoingResponse {
     const headers = groupedFields(fields, this.statusCode);
     this.#contentLength = headers['content-length'];
     const stream = this.#stream;
-    // END_STREAM is sent separately if the body is not written as a whole, even without trailers: node:http2 sends everything that was
-    // written before it resets a stream, and the client must not take an incomplete body for a complete one. It is also sent separately
-    // if the client has not sent its whole body: `#sendEnd` then stops that body.
+    // With `waitForTrailers`, `#sendEnd` sends END_STREAM after the body, even without trailers. A body that is not written as a whole
+    // may stay incomplete. The client must then not get END_STREAM, but node:http2 sends everything that was written before it resets
+    // a stream. If the client has not sent its whole body, `#sendEnd` also stops that body.
     const waitForTrailers = !this.#ended || this.#trailers !== undefined || !isComplete(stream);
     if (waitForTrailers) stream.once('wantTrailers', this.#sendEnd);
     this.#send(() => stream.respond(headers, { endStream: isLast && !waitForTrailers, waitForTrailers }));

@@ -1,11 +1,12 @@
 import type { Arrival, ArrivalPeriod, ClientMovement } from '../usageQueries.ts';
 import type { ReportingDatabase } from './database.ts';
 import { dayMs, spanAt } from './spans.ts';
-import type { NamedSums, SqlReads } from './sqlReads.ts';
+import { type NamedSums, type SqlReads, spanNumbers } from './sqlReads.ts';
 
 // A flood of old names must not make the query slow. Above this number, clients are listed without the time of their last use.
 const maxLookedUp = 1_000;
 
+// Also true for a row with 0 requests: all its requests began on an earlier day.
 const isUseSql = '(failing = 0 OR requests > failing)';
 
 /**
@@ -40,11 +41,8 @@ export async function arrivalsIn(
   const isNew = ({ first_call: firstCall }: { readonly first_call: number }): boolean => firstCall >= firstDay * dayMs;
   const candidates = users.filter((one) => isNew(one) || !idsInQuietTime.has(one.id));
   const returning = candidates.filter((one) => !isNew(one)).slice(0, maxLookedUp);
-  const firstRecordedDay = spanAt('day', begin);
-  const earlierDays = Array.from(
-    { length: Math.max(0, firstSilentDay - firstRecordedDay) },
-    (_one, index) => firstRecordedDay + index,
-  );
+  // A list of days: with the list of clients, each row is looked up by the primary key.
+  const earlierDays = spanNumbers({ from: spanAt('day', begin), to: firstSilentDay - 1 });
   const earlierUses = await database.all<{ item: number; span: number; last: number }>(
     `SELECT item, span, last FROM client_day WHERE version = ? AND span ${database.inListSql} AND item ${database.inListSql}
       AND ${isUseSql} ORDER BY span`,

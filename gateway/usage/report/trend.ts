@@ -28,7 +28,10 @@ export interface Day {
   readonly requests: number;
 }
 
-/** The complete days before `now` that the ledger covers, at most 30. `counts` may lack days without requests. */
+/**
+ * The complete days before `now` that the ledger covers, at most 30. `counts` may lack days without requests, and have several
+ * counts of a day. Negative counts subtract the requests of ignored clients.
+ */
 export function completeDays(counts: readonly Day[], coveredSince: number | undefined, now: number): Day[] {
   if (coveredSince === undefined) return [];
   // Without today: an incomplete day would always look like a fall.
@@ -87,8 +90,8 @@ function dailyTrendOf(days: readonly number[]): DailyTrend {
   if (earliest === undefined) return { kind: 'not clear' };
   const earliestSum = sum(earliest);
   const [earlierDecrease, lastDecrease] = [earliestSum - previousSum, previousSum - lastSum];
-  // Twice the standard deviation of the difference of two Poisson counts: a smaller decrease may be chance. And two weeks
-  // that do not count as falls may together decrease by `1 - noFallShare ** 2`.
+  // The decrease must be larger than twice the standard deviation of the difference of two Poisson counts: a smaller one may be
+  // chance. It must also be larger than the decrease over two weeks of which neither counts as a fall.
   const isSignificant =
     earlierDecrease + lastDecrease > 2 * Math.sqrt(earliestSum + lastSum) &&
     earlierDecrease + lastDecrease > (1 - noFallShare ** 2) * earliestSum;
@@ -107,8 +110,8 @@ function dailyTrendOf(days: readonly number[]): DailyTrend {
 }
 
 /**
- * Whether enough weekdays have fewer requests than in the week before, and the last two days still fall. Decreases are compared
- * as shares: that of the last two days must be more than a third of that of the whole week.
+ * Whether enough weekdays have fewer requests than in the week before, and the last two days still fall: the share by which they
+ * decrease must be more than a third of the share by which the whole week decreases.
  */
 function fallsByWeekday(previous: readonly number[], last: readonly number[]): boolean {
   const daysDown = last.filter((requests, index) => requests < (previous[index] ?? 0)).length;
