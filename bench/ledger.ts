@@ -157,7 +157,7 @@ function nsPerCount(): number {
   // The first 200,000 calls only warm the compilers up.
   for (let n = -200_000; n < count; n++) {
     if (n === 0) startedAt = performance.now();
-    // New strings for each request, as the parser of a server creates them.
+    // A new string for the path of each request, as the parser of a server creates them.
     const rawHeaders = heads[Math.abs(n) % 200] as string[];
     const path = `/drinks/${Math.abs(n) % 50}`;
     collector.count({

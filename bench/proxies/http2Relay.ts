@@ -3,7 +3,7 @@ import type { ProxyDefinition } from './definition.ts';
 
 const server = fileURLToPath(new URL('./http2Relay.server.ts', import.meta.url));
 
-/** Accepts only HTTP/2. Its cost is about the least of a proxy on node:http2. */
+/** Accepts only HTTP/2. Its CPU time is about the least that a proxy on node:http2 can need. */
 export const http2Relay: ProxyDefinition = {
   name: 'relay on node:http2',
   version: `Node ${process.version}`,

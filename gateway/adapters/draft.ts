@@ -147,7 +147,7 @@ const idPrefix = 'draft:';
 
 function requestOperations(
   route: Route,
-  { route: target, pathWithOwnNames }: Extract<Counterpart, { route: Route }>,
+  { route: target, targetPathWithOwnNames }: Extract<Counterpart, { route: Route }>,
   own: DraftSide,
   other: DraftSide,
   context: DraftContext,
@@ -155,7 +155,9 @@ function requestOperations(
   const sent = { parameters: parametersOf(route, own.bundle), named: own.bundle.namedSchemas };
   const accepted = { parameters: parametersOf(target, other.bundle), named: other.bundle.namedSchemas };
   const targetNames = parametersOfPath(target.path);
-  const renamed = new Map(parametersOfPath(pathWithOwnNames).map((name, index) => [name, targetNames[index] ?? name]));
+  const renamed = new Map(
+    parametersOfPath(targetPathWithOwnNames).map((name, index) => [name, targetNames[index] ?? name]),
+  );
   const [sentBody, acceptedBody] = [requestBodyOf(route, own.bundle), requestBodyOf(target, other.bundle)].map(
     jsonSchemaOf,
   );

@@ -47,7 +47,7 @@ export type Counterpart =
   | {
       readonly route: Route;
       /** Its path with the parameter names of the served version. */
-      readonly pathWithOwnNames: string;
+      readonly targetPathWithOwnNames: string;
       /** Why this is probably the counterpart; empty if it is certain. */
       readonly note: string;
     };
@@ -86,7 +86,7 @@ export class Counterparts {
     const proposal = moved === path ? this.#proposals.get(path) : undefined;
     const target = proposal ? withParameterNamesOf(path, proposal.to) : moved;
     const route = this.#other.adapterSide.find({ method, path: target });
-    if (route) return { route, pathWithOwnNames: target, note: proposal?.note ?? '' };
+    if (route) return { route, targetPathWithOwnNames: target, note: proposal?.note ?? '' };
     const isPathKnown = this.#other.routes.some((one) => withoutNames(one.path) === withoutNames(target));
     return {
       gone: isPathKnown

@@ -159,7 +159,7 @@ function pointerText(keys: Keys, quote = quoted): string {
 // Words that some versions of YAML do not read as texts.
 const reservedWord = /^(?:null|true|false|yes|no|on|off|y|n|nan|inf)$/i;
 
-/** `…` is `unknownValue`. */
+/** `…` stands for a value that a person has to fill in (`unknownValue` in draftValues.ts). */
 function needsNoQuotes(text: string, pattern = /^[A-Za-z_…][\w-]*$/): boolean {
   return pattern.test(text) && !reservedWord.test(text) && text.length < 200;
 }

@@ -192,7 +192,7 @@ function protoFault(source: Source, path: Path): Fault {
   return faultAtKey(source, [...path, '__proto__'], '__proto__ cannot be a key.', 'Remove it.');
 }
 
-/** Expands the variables of a scalar. The result of unquoted text is read as YAML again, so that `${N:-2}` is a number. */
+/** Expands the variables of a scalar. Unquoted text is an `ExpandedText`, whose `value` is read as YAML: `${N:-2}` is a number. */
 function expandScalar(text: string, { isUnquoted }: { readonly isUnquoted: boolean }, env: NodeJS.ProcessEnv) {
   const expansion = expand(text, env);
   const value =

@@ -224,7 +224,7 @@ export interface RetireSettings {
   readonly quiet: number;
   /** A share of all requests, 0 to 1. */
   readonly maxShare: number;
-  /** `on`: a client that usually pauses for about `quiet` or longer counts until it has not called for twice that pause. */
+  /** `on`: if a client usually pauses for about `quiet` or longer, the verdict waits for its next call, for at most twice its usual pause. */
   readonly rhythm: 'on' | 'off';
   readonly ignoreClients: readonly string[];
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RouteEnd, Snapshot } from '../config/snapshot.ts';
 import { printable } from '../shared/text.ts';
-import { Html, html } from './html.ts';
+import { html } from './html.ts';
 import { type Overview, rfc3339, type VersionOverview } from './overview.ts';
 import { feedPath, indexPath } from './paths.ts';
 
@@ -50,12 +50,17 @@ function eventsOfVersion(
       ? event('retired', sunset, `/${name} is retired`, `Every request to /${name} is answered 410 Gone${waivedNote}.`)
       : []),
     // The routes of an unpublished contract are not public.
-    ...(contract?.publish === false ? [] : version.ends).flatMap((end) => {
-      const route = routeOf(name, end);
-      const since = Math.min(end.deprecation, deprecation ?? end.deprecation);
+    ...(contract?.publish === false ? [] : version.ends).flatMap((routeEnd) => {
+      const route = routeOf(name, routeEnd);
+      const since = Math.min(routeEnd.deprecation, deprecation ?? routeEnd.deprecation);
       return [
         ...event(`deprecation ${route}`, since, `${route} is deprecated`, `${route} is no longer recommended.`),
-        ...event(`sunset ${route}`, end.sunset, `Sunset of ${route}`, `${route} is not continued in the next major.`),
+        ...event(
+          `sunset ${route}`,
+          routeEnd.sunset,
+          `Sunset of ${route}`,
+          `${route} is not continued in the next major.`,
+        ),
       ];
     }),
     ...brownouts.map(({ at, end, routes, cancelled }) => {
@@ -187,8 +192,8 @@ export function feedText(overview: Overview, snapshot: Snapshot): string {
 </entry>
 `,
   );
-  // The declaration has to be the first character of the document.
-  return html`${new Html('<?xml version="1.0" encoding="utf-8"?>')}
+  // Nothing may precede the XML declaration, not even a line break.
+  return html`<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
 <id>${idOf('feed')}</id>
 <title>${titleOf(overview)}</title>

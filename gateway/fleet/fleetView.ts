@@ -243,8 +243,8 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
   if (state === 'heard') {
     // `spooledSince` is a time by the clock of the gateway, and `now` a time by the clock of the database.
     const age = spooledSince === undefined ? 0 : now - (spooledSince - skewMs);
-    // If the age is negative, the clock of the gateway was set back after the row began to wait. A small difference is ignored. After
-    // a large one, the real age is not known, and at least `silentAfter` is reported.
+    // The age is negative if the clock of the gateway was set back after the row began to wait. The real age is then not known, and
+    // `silentAfter` is reported instead.
     if (Math.abs(age) <= silentAfter) return undefined;
     const text = `Gateway ${name} has ${rowsInWords} of counts that are not in this ledger yet; the oldest is from ${inLargestUnit(Math.max(age, silentAfter))} ago.`;
     return { code: 'counts_waiting', text };
@@ -254,7 +254,7 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
   return { code: 'counts_lost', text };
 }
 
-/** The facts about the fleet for the verdict on a version, except `unsent`. `quiet` in ms. */
+/** The facts about the fleet for the verdict on a version, except `remarksOnUnsent`. `quiet` in ms. */
 export function fleetFacts(
   view: FleetView,
   version: string,

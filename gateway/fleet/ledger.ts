@@ -16,7 +16,7 @@ export class FleetLedger implements LedgerDatabase {
   readonly inListSql = '= ANY (?)';
   /** Unlike a ledger file, the store is never replaced by another one while the gateway runs. */
   readonly isCurrent = true;
-  readonly hasInstances = true;
+  readonly isShared = true;
   readonly #postgres: Postgres;
   readonly #beginSql: string;
   /** True from `begin` to `end`. */

@@ -156,7 +156,8 @@ async function sortPartitions(store: Transactions, now: number): Promise<boolean
       if (error instanceof StoreError && error.code === '42P01') return true;
       throw error;
     });
-    // The query is probably a backup, which reads all partitions. A wait for each of the others would delay the gateways.
+    // The query that reads this partition is probably a backup, which reads all partitions. To wait for each of them would delay the
+    // gateways.
     if (!(await falseIfLocked(sorting))) return false;
   }
   return isMaintainer && unsorted.length <= maxSortedPerRun;

@@ -38,7 +38,7 @@ export interface GatewayState {
   readonly questionId: number | undefined;
 }
 
-/** The requests of one version in one gateway. The names are those in the store. */
+/** The requests of one version in one gateway. The fields are named as in the store. */
 export interface VersionLoad {
   readonly stage: Stage | 'removed';
   readonly in_flight: number;
@@ -54,7 +54,7 @@ export interface StoredVersionLoad extends VersionLoad {
 
 /** The column `report`. A field that is added later needs no migration. */
 interface StoredReport {
-  /** The run that wrote the report. An earlier release does not write this column, so this may be a run before that of the row. */
+  /** The run that wrote the report. It may precede the run of the row: an earlier release writes the row without this column. */
   readonly epoch: number;
   /** ms */
   readonly silent_after?: number | undefined;

@@ -187,7 +187,7 @@ export class CollectedBody implements Timed {
   readonly #onData = (chunk: Buffer): void => {
     this.#size += chunk.length;
     const outcome = this.#size > this.#outbound.bodyLimit ? bodyTooLarge : this.#adaptation.reserveMemory(chunk.length);
-    // `pass` never occurs here: only bodies of responses may pass without being kept.
+    // Only the body of a response can have the outcome `pass`.
     const failure = outcome === 'pass' ? undefined : outcome;
     if (failure) {
       this.#fail(failure);

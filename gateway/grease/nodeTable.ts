@@ -157,7 +157,7 @@ export class NodeTable {
   /**
    * The id of the node for a child, which is a member or an item of a value with `alternatives`. An alternative may have no schema
    * for the child. If `mayLackChild` is true for the alternative, its values are assumed to lack the child. Otherwise the result is
-   * -1: nothing is known about the child.
+   * `noNode`: nothing is known about the child.
    */
   #childNodeId(
     alternatives: readonly Alternative[],
@@ -169,7 +169,7 @@ export class NodeTable {
       const childSchemas = schemas.flatMap(schemasOf);
       if (childSchemas.length > 0)
         childAlternatives.push(product(childSchemas.map((one) => this.#alternativesOfChild(one))));
-      else if (!mayLackChild(schemas)) return -1;
+      else if (!mayLackChild(schemas)) return noNode;
     }
     return this.#idOf(union(childAlternatives));
   }

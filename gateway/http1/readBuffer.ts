@@ -1,6 +1,6 @@
 const bufferBytes = 64 * 1024;
 
-// All plain sockets read into this buffer, so they need no buffer of their own. Each read is handled synchronously.
+// All sockets without TLS read into this buffer, so they need no buffer of their own. Each read is handled synchronously.
 const sharedBuffer = Buffer.allocUnsafeSlow(bufferBytes);
 
 // A body is sent from the buffer that it was read into, and the kernel may not accept all of it at once. So a socket that
@@ -22,7 +22,7 @@ export function copyIfShared(buffer: Buffer, start: number, end: number): Buffer
   return buffer === sharedBuffer ? Buffer.from(bytes) : bytes;
 }
 
-/** The buffer that a plain socket reads into: the shared one, or one of its own while it carries a large body. */
+/** The buffer that a socket without TLS reads into: the shared one, or one of its own while it carries a large body. */
 export class ReadBuffer {
   #own: Buffer | undefined;
   #needsOwn = false;

@@ -59,7 +59,10 @@ export function nextBrownout(
   return brownouts.find((window) => window.at > now && !cancelled.has(brownoutKey(name, window)));
 }
 
-/** The state of a brownout. `missed`: no gateway was running between its start and its end. */
+/**
+ * The state of a brownout. `approved`: its checks have passed, and it begins soon. `missed`: no gateway was running between its start
+ * and its end.
+ */
 export type BrownoutState = 'planned' | 'running' | 'missed' | BrownoutRecord['state'];
 
 /** A brownout of the current configuration, for operators. Instants as RFC 3339. */

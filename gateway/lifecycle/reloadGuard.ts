@@ -113,7 +113,7 @@ export interface NewServingAdapter {
   readonly fromContractDigest: string | undefined;
   /** Changes with the settings of the adapter and with both contracts. */
   readonly hash: string | undefined;
-  /** How many compared pairs without an undeclared difference each route in use needs. */
+  /** The number of comparisons without an undeclared difference that each route in use needs. */
   readonly pairs: number;
   /** The adapted routes: `GET /drinks/{id}`. */
   readonly routes: readonly string[];
@@ -216,8 +216,8 @@ function uncoveredMessages(
 ): string[] {
   const uncovered = before.flatMap(({ client, clients = [], until }) => {
     const stillCovered = new Set(after.filter((one) => one.until >= until).flatMap((one) => one.clients ?? []));
-    // `clients` also has the waived name after each kind of client: for `x-api-key:#4f2a`, also `user-agent:x-api-key:#4f2a`, which
-    // no request has.
+    // `clients` also has the waived name with each kind of client in front: for `x-api-key:#4f2a`, also `user-agent:x-api-key:#4f2a`,
+    // which no request has.
     const isClient = (one: string): boolean => !client.includes(':#') || !one.endsWith(`:${client}`);
     return clients.filter((one) => !stillCovered.has(one) && isClient(one));
   });
@@ -239,7 +239,8 @@ function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: E
   const endsByShape = new Map([...(old.ends ?? []), ...(version.ends ?? [])].map((end) => [routeShapeOf(end), end]));
   const ofRoutes = [...endsByShape].flatMap(([shape, { method, path }]) => {
     const [before, after] = [old, version].map(({ ends }) => ends?.find((one) => routeShapeOf(one) === shape)?.sunset);
-    // A route without a sunset of its own ends with its version. If it had none before, `ofVersion` has the message.
+    // A route without a sunset of its own ends with its version. If it had none before the edit either, it gets no message:
+    // `ofVersion` is enough.
     const versionSunset = before === undefined ? undefined : version.sunset;
     return sunsetMessage(`${method} /${old.name}${path}`, before ?? old.sunset, after ?? versionSunset, notice, now);
   });

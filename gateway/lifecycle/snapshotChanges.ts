@@ -31,7 +31,8 @@ const startOnlySettings: readonly (readonly [key: string, valueIn: (snapshot: Sn
 
 function describeSettings(before: Snapshot, after: Snapshot): string[] {
   const notApplied = startOnlySettings.filter(([, valueIn]) => differ(valueIn(before), valueIn(after)));
-  // The parser of node:http keeps the limit with which it was started, the sum of both. The gateway itself checks lower limits.
+  // The parser of node:http keeps the maximum that was computed from both limits at the start. The gateway itself checks a limit that
+  // was lowered.
   const raisedLimits = (['head', 'url'] as const).filter(
     (name) => after.gateway.limits[name] > before.gateway.limits[name],
   );
@@ -80,7 +81,7 @@ function describeTargets({ targets: before }: Version, { targets: after }: Versi
   return [...added, ...oldUrls.filter((url) => !newUrls.includes(url)).map((url) => `target ${url} removed`)];
 }
 
-/** The settings of a version that are not described, or not completely: only `from` of the adapter is described. */
+/** The settings of a version that `describeVersion` does not describe completely: of the adapter, it describes only `from`. */
 function settingsOf(version: Version): string {
   const { moved, contract, deprecation, sunset, retired, afterSunset, prefix, successor, targets, ...rest } = version;
   return JSON.stringify([

@@ -72,7 +72,7 @@ export interface SpanRecord {
   /** The span of the client; undefined: the trace begins here. */
   readonly parentId: string | undefined;
   readonly tracestate: string | undefined;
-  /** `1.1` or `1.0`. */
+  /** `1.0`, `1.1` or `2`. */
   readonly httpVersion: string;
   /** The authority that the client requested; '' without one. */
   readonly host: string;

@@ -107,6 +107,7 @@ export class Exchange implements Outbound, InFlight {
   /** Undefined until the request is forwarded, and if the application answers it. */
   forwarding: Forwarding | undefined;
   observer: Outbound['observer'];
+  /** Set if the request was counted before its end. */
   counted: OpenRequest | undefined;
   /** The client; undefined until a restriction of the version has to know it. */
   identified: CountedExchange['identified'];

@@ -69,7 +69,7 @@ export const catalogue = {
     proxyError: 'http_request_denied',
     detail: 'The body is longer than `limits.body` of this version, or than `body` of its adapter.',
   },
-  // The request target. In the codes below, `TARGET` is a backend.
+  // Only in this code, `TARGET` is the request target. In the others it is a backend.
   TARGET_TOO_LONG: {
     status: 414,
     title: 'URL too long',

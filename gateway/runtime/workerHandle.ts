@@ -132,7 +132,7 @@ export class WorkerHandle {
   async report({ withMetrics }: { readonly withMetrics: boolean }): Promise<ServingReport | undefined> {
     const requestedAt = this.#options.clock.now();
     const report = this.#canReport
-      ? await this.#request({ kind: 'report', metrics: withMetrics }, answerTimeoutMs).then(reportIn, () => undefined)
+      ? await this.#request({ kind: 'report', metrics: withMetrics }, answerTimeoutMs).then(reportOf, () => undefined)
       : undefined;
     if (report) this.#lastVersionReports = report.versions;
     // The worker may have drained or exited in the meantime.
@@ -182,7 +182,7 @@ export class WorkerHandle {
     }
     this.#heartbeatSentAt = this.#options.clock.now();
     this.#request({ kind: 'heartbeat' }).then(
-      (reply) => this.#onHeartbeat(reportIn(reply)),
+      (reply) => this.#onHeartbeat(reportOf(reply)),
       () => {},
     );
     return 0;
@@ -190,7 +190,7 @@ export class WorkerHandle {
 
   /** Lets the worker finish its exchanges within `ms`, and waits for it to exit. `onFinal` gets its last report. */
   async drain(ms: number, onFinal: (report: ServingReport) => void): Promise<void> {
-    const finalReport = reportIn(await this.#request({ kind: 'drain', ms }, ms + exitTimeoutMs));
+    const finalReport = reportOf(await this.#request({ kind: 'drain', ms }, ms + exitTimeoutMs));
     this.#hasDrained = true;
     onFinal(finalReport);
     await this.end(exitTimeoutMs);
@@ -282,6 +282,6 @@ export class WorkerHandle {
   }
 }
 
-function reportIn(reply: WorkerReply): ServingReport {
+function reportOf(reply: WorkerReply): ServingReport {
   return 'report' in reply ? reply.report : { versions: [], workers: [] };
 }

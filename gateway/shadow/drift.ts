@@ -151,7 +151,7 @@ function notesOn(
   else if (until <= now) notes.push(`The comparison ended at ${rfc3339(until)}. Move drift.until to continue it.`);
   if (!isCurrent)
     notes.push(
-      'The contract or the comparison has changed since these responses were compared. New evidence begins with the next response.',
+      'The contract, or the way of comparing, has changed since these responses were compared. New evidence begins with the next response.',
     );
   if (uncompared > 0)
     notes.push(

@@ -75,8 +75,11 @@ export class ReplayedContract {
       ...(isList(map['examples']) ? map['examples'] : []),
     ]);
     const defaults = schemaParts.flatMap((map) => [map['default'], map['const']]);
-    const allowedValues = schemas.flatMap((one) => [...(this.#schemas?.schemaAt(one).view.values?.values() ?? [])]);
-    const candidates = [[...ownExamples, ...schemaExamples], defaults, allowedValues.map(({ value }) => value)];
+    const allowedValues = schemas.flatMap((one) => {
+      const located = this.#schemas?.schemaAt(one).view.values;
+      return [...(located?.values() ?? [])].map(({ value }) => value);
+    });
+    const candidates = [[...ownExamples, ...schemaExamples], defaults, allowedValues];
     return (
       candidates
         .map((list) => list.filter((value) => value !== undefined && value !== null))
@@ -84,7 +87,7 @@ export class ReplayedContract {
     );
   }
 
-  /** Returns a generator of values for the schema of a parameter, or for `type` without a schema. Undefined: no value is found. */
+  /** A generator of values for the schema of a parameter, or for `type` without a schema. It returns undefined if it finds no value. */
   samplerOf(parameter: Located | undefined, type: ParameterType): () => unknown {
     const [schema] = parameter ? this.#schemasOf(parameter) : [];
     const bundled = schema && this.#bundle ? this.#bundle.schema(schema) : {};
@@ -106,7 +109,10 @@ export class ReplayedContract {
   }
 }
 
-/** Prefers short words and small numbers, because a backend accepts them more probably than random text and large numbers. */
+/**
+ * Prefers short words and small numbers, because a backend accepts them more probably than random text and large numbers. For an array
+ * without a schema, one text is generated.
+ */
 function withSimpleValues(schema: PlainSchema, type: ParameterType): PlainSchema {
   const isTyped = ['$ref', 'type', 'enum', 'const', 'allOf', 'oneOf', 'anyOf'].some((key) => key in schema);
   const typed: PlainSchema = isTyped ? schema : { ...schema, type: type === 'array' ? 'string' : type };
@@ -129,14 +135,14 @@ export interface ReplayedRequest {
   /** The path and the query, below the base path of the server's URL. */
   readonly oldTarget: string;
   readonly newTarget: string;
-  /** Whether the version is added to the URL of a server, if the URL does not end with it. */
+  /** For each server: whether the version, `/v1`, is added to its URL. A URL that already ends with the version is not changed. */
   readonly isVersioned: RecordedRequest['isVersioned'];
   readonly fields: readonly HeaderField[];
 }
 
 export type HeaderField = readonly [name: string, value: string];
 
-/** Makes the request of one entry of a file. If a parameter has several values, each round uses the next one. */
+/** Makes the request of one entry of a file. If the file has no value for a parameter, each round uses the next example. */
 export type RequestMaker = (round: number) => ReplayedRequest;
 
 /** A route that was not compared completely, with a reason. */
@@ -171,9 +177,9 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
       };
     valuesInPath.set(parameter.name, values);
   }
-  const operation = old.routeOf(method, old.templateOf(path));
-  const declaredQuery = old.parametersOf(operation, 'query');
-  const declaredHeaders = old.parametersOf(operation, 'header');
+  const oldRoute = old.routeOf(method, old.templateOf(path));
+  const declaredQuery = old.parametersOf(oldRoute, 'query');
+  const declaredHeaders = old.parametersOf(oldRoute, 'header');
   const query = withRequired(request.query, declaredQuery).map((one): [string, ValuesOfRound] => [
     one.name,
     valuesFor(one, old, declaredQuery.get(one.name), { mayGenerate: true }),

@@ -248,7 +248,7 @@ function notesOn(
     );
   else if (chosen?.isCurrent === false)
     notes.push(
-      'A contract or the comparison has changed since these pairs were compared. New evidence begins with the next pair.',
+      'A contract, or the way of comparing, has changed since these pairs were compared. New evidence begins with the next pair.',
     );
   if (chosen && ![...chosen.rows].some(({ kind }) => kind === 'control'))
     notes.push(

@@ -46,7 +46,7 @@ export interface DriftSample {
 /** A request that is to be copied, with its response. It is never written to a file or a log. */
 export interface ShadowSample extends DriftSample {
   readonly toTemplate: string | undefined;
-  /** False: by `moved`, the other version lacks the route. Only the request that the adapter makes of it can then be copied. */
+  /** False: `moved` has no path in the other version for the request. It is then copied only if the adapter can translate it. */
   readonly hasCounterpart: boolean;
   /** The path below the version. */
   readonly resource: string;

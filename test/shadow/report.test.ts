@@ -104,7 +104,9 @@ describe('shadow report', () => {
 
     writeFileSync(v2, drink('number'));
     const changed = await startShadowed(options);
-    expect((await data(changed.admin)).notes.join(' ')).toContain('A contract or the comparison has changed since');
+    expect((await data(changed.admin)).notes.join(' ')).toContain(
+      'A contract, or the way of comparing, has changed since',
+    );
     expect((await fetch(`http://127.0.0.1:${changed.port}/v1/drinks/1`)).status).toBe(200);
     await eventually(async () =>
       expect((await data(changed.admin)).routes).toMatchObject([{ pairs: 1, differences: [{ class: 'declared' }] }]),

@@ -43,7 +43,7 @@ function onceReady(ledger: Promise<FleetLedger>): LedgerDatabase {
   return {
     inListSql: '= ANY (?)',
     isCurrent: true,
-    hasInstances: true,
+    isShared: true,
     schemaVersion: async () => (await ledger).schemaVersion(),
     all: async (sql, values) => (await ledger).all(sql, values),
     begin: async () => (await ledger).begin(),

@@ -70,10 +70,12 @@ export class SchemaPair {
     this.#expand = expand;
   }
 
+  /** The meaning of `oldSchema`. */
   get old(): View {
     return this.oldSchema.view;
   }
 
+  /** The meaning of `newSchema`. */
   get new(): View {
     return this.newSchema.view;
   }

@@ -29,10 +29,10 @@ export function sentenceAsMarkdown(text: string, maxLength?: number): string {
   // The whole text is cut already. These maximums keep its pieces whole: the default maximum might cut them.
   return pieces
     .map((piece, index) => {
-      if (index % 2 === 0) return plainAsMarkdown(piece, piece.length + 1);
+      if (index % 2 === 0) return plainAsMarkdown(piece, piece.length);
       return isPaired || index < pieces.length - 1
-        ? codeAsMarkdown(piece, piece.length + 1)
-        : plainAsMarkdown(`\`${piece}`, piece.length + 2);
+        ? codeAsMarkdown(piece, piece.length)
+        : plainAsMarkdown(`\`${piece}`, piece.length + 1);
     })
     .join('');
 }

@@ -13,7 +13,7 @@ export interface LedgerDatabase {
   /** False if the gateway now writes to another database. */
   readonly isCurrent: boolean;
   /** True if several gateways write to it. Then it also has the requests to each of them. */
-  readonly hasInstances: boolean;
+  readonly isShared: boolean;
   schemaVersion(): Promise<number>;
   /** Runs a statement. The values are bound to its `?`, in order. */
   all<Row extends object>(sql: string, values: readonly LedgerValue[]): Promise<Row[]>;
@@ -29,7 +29,7 @@ export interface LedgerDatabase {
 /** A ledger whose statements never reject. A statement that fails returns no rows, and so does every statement without a database. */
 export class ReportingDatabase {
   readonly inListSql: string;
-  readonly hasInstances: boolean;
+  readonly isShared: boolean;
   readonly #database: LedgerDatabase | undefined;
   readonly #onProblem: (problem: string) => void;
   /**
@@ -40,7 +40,7 @@ export class ReportingDatabase {
 
   constructor(database: LedgerDatabase | undefined, onProblem: (problem: string) => void) {
     this.inListSql = database?.inListSql ?? '';
-    this.hasInstances = database?.hasInstances ?? false;
+    this.isShared = database?.isShared ?? false;
     this.#database = database;
     this.#onProblem = onProblem;
   }
@@ -85,7 +85,7 @@ export class ReportingDatabase {
 /** The ledger file of a gateway, which another process or thread may be writing. */
 export class LedgerFile implements LedgerDatabase {
   readonly inListSql = 'IN (SELECT value FROM json_each(?))';
-  readonly hasInstances = false;
+  readonly isShared = false;
   readonly #file: string;
   readonly #inode: number | undefined;
   readonly #database: DatabaseSync;

@@ -4,10 +4,10 @@ import { otherClients, otherRoute, type UsageBatch } from '../usageRow.ts';
 
 // Counts that wait for the shared store of a fleet, in the file of the ledger. They wait in numbered batches. The oldest batch
 // is closed: its rows are one JSON text, and it never changes, because the store may be receiving it. A batch that is added while
-// nothing waits is closed from the start. The rows of all other batches are in a table of their own. A new row is added to the
-// waiting row of the same hour, version, client, route and brownout. The sum stays in the batch of the waiting row: counts never
-// move to a later batch. The store knows the numbers of the batches that it has. So it adds no counts twice, even if the ledger is
-// restored from a backup.
+// nothing waits is closed from the start. The rows of all other batches are in a table of their own. A new row gets into the newest
+// batch, unless a row of the same hour, version, client, route and brownout is in this table. Its counts are then added to that row,
+// which stays in its batch. The store knows the numbers of the batches that it has. So it adds no counts twice, even if the ledger
+// is restored from a backup.
 
 // A batch of this many rows takes the store some tens of milliseconds.
 const maxRowsPerBatch = 2_000;
@@ -34,7 +34,7 @@ export interface OutboxState {
   readonly folded: number;
 }
 
-/** The run of a gateway when a batch is added. Epoch ms. */
+/** The run of a gateway when a batch is added. From `began` to `seen`, it ran and counted requests. Epoch ms. */
 export interface RunTimes {
   readonly began: number;
   readonly seen: number;

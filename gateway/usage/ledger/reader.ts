@@ -57,7 +57,7 @@ export class LedgerReader implements UsageQueries {
     this.#database = database;
     const onProblem = (problem: string): unknown => Object.assign(this, { problem });
     this.#ledger = unrestricted ? unrestricted.#ledger : new ReportingDatabase(database, onProblem);
-    this.evidence = this.#ledger.hasInstances ? undefined : new EvidenceReads(this.#ledger);
+    this.evidence = this.#ledger.isShared ? undefined : new EvidenceReads(this.#ledger);
     this.#reads = new SqlReads(this.#ledger);
     this.#clientReads = new ClientReads(this.#ledger, this.#reads, routes);
     this.#clientNames = unrestricted ? unrestricted.#clientNames : new ClientNames();

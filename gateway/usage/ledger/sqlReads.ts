@@ -160,7 +160,7 @@ export class SqlReads {
 
   /** The names of the gateways that share the ledger; undefined if there is only one. */
   async instances(): Promise<readonly string[] | undefined> {
-    if (!this.#database.hasInstances) return undefined;
+    if (!this.#database.isShared) return undefined;
     const rows = await this.#database.all<{ name: string }>('SELECT DISTINCT name FROM gateways ORDER BY name');
     return rows.map(({ name }) => name);
   }

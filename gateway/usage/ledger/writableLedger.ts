@@ -49,13 +49,13 @@ export interface WritableLedger extends LedgerState {
   saveEvidence(rows: readonly EvidenceRow[]): void;
   /** Resolves once every batch that was added before is written, or kept in memory because it cannot be written. */
   flush(): Promise<void>;
-  /** Deletes what is older than the retention, and applies the limits of names exactly. `now`: epoch ms. */
+  /** Deletes what is older than the retention. Applies the limits on names exactly; `add` may exceed them a little. `now`: epoch ms. */
   maintain(now: number): void;
   /** Writes the waiting rows if possible. */
   close(): void | Promise<void>;
 }
 
-/** The limits of names in the settings. Without a setting, the number of names is not limited. */
+/** The limits on the number of names. Without a setting, there is no limit. */
 export function nameLimitsOf({
   maxClients = Number.MAX_SAFE_INTEGER,
   maxRoutes = Number.MAX_SAFE_INTEGER,
