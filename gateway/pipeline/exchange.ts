@@ -90,7 +90,6 @@ export class Exchange implements Outbound, InFlight {
   readonly span: ServerSpan | undefined;
   readonly hasBody: boolean;
   readonly stats = new ExchangeStats();
-
   /** The request target in origin-form, as received, and where its path ends. */
   originForm = '';
   pathEnd = 0;

@@ -75,11 +75,8 @@ export class ReplayedContract {
       ...(isList(map['examples']) ? map['examples'] : []),
     ]);
     const defaults = schemaParts.flatMap((map) => [map['default'], map['const']]);
-    const allowedValues = schemas.flatMap((one) => {
-      const located = this.#schemas?.schemaAt(one).view.values;
-      return [...(located?.values() ?? [])].map(({ value }) => value);
-    });
-    const candidates = [[...ownExamples, ...schemaExamples], defaults, allowedValues];
+    const allowed = schemas.flatMap((one) => [...(this.#schemas?.schemaAt(one).view.enumValues?.values() ?? [])]);
+    const candidates = [[...ownExamples, ...schemaExamples], defaults, allowed.map(({ value }) => value)];
     return (
       candidates
         .map((list) => list.filter((value) => value !== undefined && value !== null))
@@ -109,10 +106,7 @@ export class ReplayedContract {
   }
 }
 
-/**
- * Prefers short words and small numbers, because a backend accepts them more probably than random text and large numbers. For an array
- * without a schema, one text is generated.
- */
+/** Prefers short words and small numbers, which a backend accepts more probably. An array without a schema gets one text. */
 function withSimpleValues(schema: PlainSchema, type: ParameterType): PlainSchema {
   const isTyped = ['$ref', 'type', 'enum', 'const', 'allOf', 'oneOf', 'anyOf'].some((key) => key in schema);
   const typed: PlainSchema = isTyped ? schema : { ...schema, type: type === 'array' ? 'string' : type };

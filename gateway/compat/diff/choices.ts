@@ -165,7 +165,7 @@ function addWarnings(pair: SchemaPair, old: readonly Schema[], now: readonly Sch
 /** What identifies an alternative without a name. */
 function outlineOf({ view }: Schema): AlternativeOutline {
   return {
-    values: view.values && [...view.values.keys()].slice(0, 3),
+    values: view.enumValues && [...view.enumValues.keys()].slice(0, 3),
     types: view.types && [...view.types],
     fields: [...view.properties.keys()].slice(0, 3),
   };

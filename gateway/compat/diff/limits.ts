@@ -8,23 +8,23 @@ import { isSentAsText, noName, type SchemaPair } from './schemaPair.ts';
 export function compareValues(pair: SchemaPair): void {
   const { old, new: now } = pair;
   const isNullOnly = [old, now].some(({ types }) => types?.size === 0);
-  if (old.values && now.values) {
+  if (old.enumValues && now.enumValues) {
     const keyOf = isSentAsText(pair.use) ? withoutQuotes : (json: string): string => json;
-    const [oldKeys, newKeys] = [old.values, now.values].map((values) => new Set([...values.keys()].map(keyOf)));
-    const removed = [...old.values.keys()].filter((json) => !newKeys?.has(keyOf(json)));
-    const added = [...now.values.keys()].filter((json) => !oldKeys?.has(keyOf(json)));
+    const [oldKeys, newKeys] = [old.enumValues, now.enumValues].map((values) => new Set([...values.keys()].map(keyOf)));
+    const removed = [...old.enumValues.keys()].filter((json) => !newKeys?.has(keyOf(json)));
+    const added = [...now.enumValues.keys()].filter((json) => !oldKeys?.has(keyOf(json)));
     const places = [enumOf(old), enumOf(now)] as const;
     if (removed.length > 0) pair.addChange('value', 'removed', noName, ...places, { is: 'values', values: removed });
     if (added.length > 0) pair.addChange('value', 'added', noName, ...places, { is: 'values', values: added });
-  } else if (now.values && !isNullOnly && !includesAllOf(now.values, old.types)) {
+  } else if (now.enumValues && !isNullOnly && !includesAllOf(now.enumValues, old.types)) {
     pair.addChange('values', 'listed', noName, undefined, enumOf(now), {
       is: 'values',
-      values: [...now.values.keys()],
+      values: [...now.enumValues.keys()],
     });
-  } else if (old.values && !isNullOnly && !includesAllOf(old.values, now.types)) {
+  } else if (old.enumValues && !isNullOnly && !includesAllOf(old.enumValues, now.types)) {
     pair.addChange('values', 'unlisted', noName, enumOf(old), undefined, {
       is: 'values',
-      values: [...old.values.keys()],
+      values: [...old.enumValues.keys()],
     });
   }
   const [before, after] = [old.at('default'), now.at('default')];
@@ -166,8 +166,8 @@ const maxValues = 100;
 
 /** Whether old requests could only contain listed values, and all these values satisfy the new limit. */
 function oldValuesSatisfy({ old, isRequest }: SchemaPair, satisfies: (value: unknown) => boolean): boolean {
-  if (!isRequest || old.values === undefined || old.values.size > maxValues) return false;
-  return [...old.values.values()].every(({ value }) => satisfies(value));
+  if (!isRequest || old.enumValues === undefined || old.enumValues.size > maxValues) return false;
+  return [...old.enumValues.values()].every(({ value }) => satisfies(value));
 }
 
 function isWithinBound(value: unknown, bound: Bound, sign: 1 | -1): boolean {

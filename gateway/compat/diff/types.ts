@@ -61,7 +61,7 @@ function relationOf(old: View, now: View, use: SchemaUse): 'same' | 'narrower' |
 
 /** Whether both schemas list values, only one states their type, and the values of the other one have this type. */
 function onlyOneStatesType(old: View, now: View): boolean {
-  if (!old.values || !now.values) return false;
+  if (!old.enumValues || !now.enumValues) return false;
   const [statesOld, statesNew] = [old.at('type') !== undefined, now.at('type') !== undefined];
   return statesOld !== statesNew && (statesNew ? isWithin(old.types, now.types) : isWithin(now.types, old.types));
 }
@@ -70,12 +70,12 @@ function onlyOneStatesType(old: View, now: View): boolean {
 function acceptsTextOf(wide: View, narrow: View): boolean {
   if (!wide.types?.has('string')) return false;
   const { counts, jsonValues } = wide.limits;
-  const isUnlimited = wide.values === undefined && counts.size === 0 && jsonValues.size === 0;
+  const isUnlimited = wide.enumValues === undefined && counts.size === 0 && jsonValues.size === 0;
   return isUnlimited && !narrow.types?.has('array') && !narrow.types?.has('object');
 }
 
-function isScalarEnum({ values, types }: View): boolean {
-  return values !== undefined && !types?.has('array') && !types?.has('object');
+function isScalarEnum({ enumValues, types }: View): boolean {
+  return enumValues !== undefined && !types?.has('array') && !types?.has('object');
 }
 
 function compareNull(pair: SchemaPair): void {
@@ -148,7 +148,7 @@ const octetStreamJson = '"application/octet-stream"';
 export function isBinary(view: View, { wireFormat }: SchemaUse): boolean {
   if (wireFormat !== 'bytes' && wireFormat !== 'multipart') return false;
   const { jsonValues } = view.limits;
-  if (jsonValues.has('contentEncoding') || view.values) return false;
+  if (jsonValues.has('contentEncoding') || view.enumValues) return false;
   const mediaTypes = [...(jsonValues.get('contentMediaType')?.value ?? [])];
   // A whole body has its own media type. The default of a part is application/octet-stream.
   if (wireFormat === 'multipart' && mediaTypes.some((type) => type !== octetStreamJson)) return false;

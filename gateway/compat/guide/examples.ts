@@ -152,7 +152,7 @@ function generateFrom(
   const example = exampleOf(schema);
   if (example) return example;
   const { view } = schema;
-  const [firstEnumValue] = view.values?.values() ?? [];
+  const [firstEnumValue] = view.enumValues?.values() ?? [];
   if (firstEnumValue) return { value: firstEnumValue.value, isGenerated: false };
   const withThisSchema = [...enclosing, schema];
   const [alternative] = view.choices[0]?.alternatives ?? [];

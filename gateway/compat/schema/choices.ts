@@ -206,7 +206,7 @@ function isChosenByName({ ref, schema }: Alternative, whole: Schema): boolean {
   if (ref === undefined || !/#\/components\/schemas\/[^/]+$/.test(ref)) return false;
   const discriminator = whole.view.at('discriminator');
   const field = schema.view.properties.get(String(discriminator && below(discriminator, 'propertyName').value));
-  return field?.schema.view.values === undefined;
+  return field?.schema.view.enumValues === undefined;
 }
 
 function alternativesOf({ view }: Schema): Alternative[] {

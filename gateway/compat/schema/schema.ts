@@ -19,7 +19,7 @@ export interface View {
   /** No value is valid. */
   readonly rejectsAll: boolean;
   /** The values of `enum` and `const` without null, by their JSON, in the order of the contract. */
-  readonly values: ReadonlyMap<string, Located> | undefined;
+  readonly enumValues: ReadonlyMap<string, Located> | undefined;
   readonly limits: Limits;
   readonly properties: ReadonlyMap<string, SubschemaRef>;
   readonly required: ReadonlyMap<string, Located>;

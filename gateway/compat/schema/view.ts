@@ -35,16 +35,16 @@ export function viewOf(schema: Schema, lookup: SchemaLookup): View {
   const isNullExcluded = allKeywords.has('not') && excludesNull(keywordsOf(partsDecidingNull(schema)));
   const choices = keywords.has('oneOf') || keywords.has('anyOf') ? choicesOf(schema, lookup) : noChoices;
   const valuesOfChoices = choices.map(enumValuesOf);
-  const values = enumOf(
+  const enumValues = enumOf(
     keywords,
     valuesOfChoices.filter((list) => list !== undefined),
   );
   return {
-    types: typesOf(keywords, values),
+    types: typesOf(keywords, enumValues),
     nullable: isNullable(schema, lookup) && !isNullExcluded,
     enumOmitsNull: enumOmitsNull(schema),
     rejectsAll: keywords.get('not')?.some(isTrueSchema) ?? false,
-    values,
+    enumValues,
     limits: limitsOf(schema.parts, keywords),
     properties: propertiesOf(keywords, lookup),
     required: requiredOf(keywords),
