@@ -12,8 +12,8 @@ export class Draining implements Timed {
   readonly #requestsByVersion: ReadonlyMap<string, VersionRequests>;
   // The `performance.now()` at which each exchange is cut. `onDeadline` also removes the exchanges that have ended.
   readonly #deadlines = new Map<InFlight, number>();
-  /** The gateway stops, so every exchange keeps its deadline. */
-  #endsAll = false;
+  /** The `performance.now()` at which the gateway cuts everything, because it stops. Until it stops: infinite. */
+  #stopsAt = Number.POSITIVE_INFINITY;
 
   constructor(requestsByVersion: ReadonlyMap<string, VersionRequests>) {
     this.#requestsByVersion = requestsByVersion;
@@ -28,27 +28,27 @@ export class Draining implements Timed {
     for (const { inFlight } of this.#requestsByVersion.values()) {
       for (const exchange of inFlight) {
         if (!isWanted(exchange, active, now)) this.#end(exchange, drain);
-        else if (!this.#endsAll) this.#deadlines.delete(exchange);
+        else if (this.#stopsAt === Number.POSITIVE_INFINITY) this.#deadlines.delete(exchange);
       }
     }
   }
 
-  /** Gives every exchange `drain` ms to finish. */
+  /** The gateway stops: gives every exchange `drain` ms to finish. */
   endAll(drain: number): void {
-    this.#endsAll = true;
+    this.#stopsAt = performance.now() + drain;
     for (const { inFlight } of this.#requestsByVersion.values())
       for (const exchange of inFlight) this.#end(exchange, drain);
   }
 
   /** Ends everything now: with a problem if no response has begun, otherwise by closing the connection. */
   cutAll(): void {
-    // First, because each exchange that is cut would admit a request that waits.
-    for (const { queue } of this.#requestsByVersion.values()) queue.expireAll();
+    this.#expireQueues();
     for (const { inFlight } of this.#requestsByVersion.values()) for (const exchange of inFlight) exchange.cut();
   }
 
   onDeadline(): void {
     const now = performance.now();
+    if (now >= this.#stopsAt) this.#expireQueues();
     for (const [exchange, deadline] of this.#deadlines) {
       const hasEnded = exchange.inFlightIndex === -1;
       if (!hasEnded && deadline > now) continue;
@@ -58,6 +58,11 @@ export class Draining implements Timed {
     if (this.#deadlines.size === 0) unwatchDeadline(this);
     // A deadline in the past, so that the next tick of the deadline timer calls this again.
     else this.deadline = 0;
+  }
+
+  /** Call this before exchanges are cut, because each exchange that is cut would admit a request that waits. */
+  #expireQueues(): void {
+    for (const { queue } of this.#requestsByVersion.values()) queue.expireAll();
   }
 
   #end(exchange: InFlight, drain: number): void {

@@ -212,7 +212,7 @@ export const catalogue = {
   NOT_FORGOTTEN: {
     status: 409,
     title: 'There is no such silent gateway',
-    detail: '`fleet forget` marks only silent gateways as gone.',
+    detail: 'The command `fleet forget` marks only silent gateways as gone.',
   },
   NAME_NOT_SAVED: {
     status: 409,

@@ -100,19 +100,22 @@ it('a request is not cut off if the edit that removed its target is undone', asy
   expect(await (await slow).text()).toBe('slow');
 });
 
-it('a request that waits when the gateway closes is answered 503, and not sent', async () => {
-  const backend = await startBackend(() => undefined);
-  const { gateway, url } = await startEditable({
-    '/v1': { upstream: backend.url, limits: { in_flight: 1, queue: '60s' } },
-  });
-  const clients = await Promise.all([1, 2].map(() => connectTo(Number(new URL(url).port))));
-  for (const client of clients) client.send(post('/v1/x', 'hello'));
-  await eventually(async () => expect(await waitingAt(gateway.adminPort)).toBe(1));
-  await eventually(() => expect(backend.requests).toHaveLength(1));
-  await gateway.drain(100);
-  await gateway.close();
-  const answers = await Promise.all(clients.map((client) => client.response()));
-  expect(answers.map(({ status }) => status)).toEqual([503, 503]);
-  expect(answers.map(({ body }) => JSON.parse(body).code).toSorted()).toEqual(['CUT_OFF', 'OVERLOADED']);
-  expect(backend.connections).toHaveLength(1);
-});
+it.each(['is over', 'is over, and at once closes'])(
+  'a request that waits is answered 503, and not sent, if the drain of the gateway %s',
+  async (end) => {
+    const backend = await startBackend(() => undefined);
+    const { gateway, url } = await startEditable({
+      '/v1': { upstream: backend.url, limits: { in_flight: 1, queue: '60s' } },
+    });
+    const clients = await Promise.all([1, 2].map(() => connectTo(Number(new URL(url).port))));
+    for (const client of clients) client.send(post('/v1/x', 'hello'));
+    await eventually(async () => expect(await waitingAt(gateway.adminPort)).toBe(1));
+    await eventually(() => expect(backend.requests).toHaveLength(1));
+    await gateway.drain(100);
+    if (end !== 'is over') await gateway.close();
+    const answers = await Promise.all(clients.map((client) => client.response()));
+    expect(answers.map(({ status }) => status)).toEqual([503, 503]);
+    expect(answers.map(({ body }) => JSON.parse(body).code).toSorted()).toEqual(['CUT_OFF', 'OVERLOADED']);
+    expect(backend.connections).toHaveLength(1);
+  },
+);
