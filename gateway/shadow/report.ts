@@ -239,10 +239,10 @@ function notesOn(
   { version: name, snapshot, queries }: { version: string; snapshot: Snapshot; queries: UsageQueries },
 ): string[] {
   const notes: string[] = [];
-  const isConfigured = snapshot.versions.get(name)?.shadow !== undefined;
+  const settings = snapshot.versions.get(name)?.shadow;
   if (queries.evidence === undefined)
     notes.push('The usage ledger of this gateway cannot be read, so it has no evidence.');
-  else if (chosen === undefined && !isConfigured)
+  else if (chosen === undefined && settings === undefined)
     notes.push(
       `Set shadow in the section of /${name} in routes.yaml to compare its responses with those of another version.`,
     );
@@ -252,7 +252,9 @@ function notesOn(
     );
   if (chosen && ![...chosen.rows].some(({ kind }) => kind === 'control'))
     notes.push(
-      'No control request was sent, so noise cannot be distinguished from differences. Set shadow.control to more than 0.',
+      settings && settings.control > 0
+        ? 'No control request was sent yet, so noise cannot be distinguished from differences.'
+        : 'No control request was sent, so noise cannot be distinguished from differences. Set shadow.control to more than 0.',
     );
   // A row about the whole pair, not about a path.
   if (chosen?.rows.some(({ detail, what }) => what === 'pair' && detail === 'more paths'))

@@ -204,6 +204,15 @@ In use and never compared: GET /drinks, GET /menu.
     expect(other.stdout).toMatch(/^No responses of \/v1 were compared yet\.\n\n/);
   });
 
+  it.each([
+    ['10%', 'No control request was sent yet, so noise cannot be distinguished from differences.\n'],
+    ['0%', 'Set shadow.control to more than 0.\n'],
+  ])('says that no control request was sent, with shadow.control: %s', async (control, note) => {
+    const pairs = evidence().filter(({ kind }) => kind === 'shadow');
+    const v1 = { upstream, shadow: { to: '/v2', until: tomorrow, control } };
+    expect((await shadow(['shadow', 'report', '/v1'], pairs, { '/v1': v1 })).stdout).toContain(note);
+  });
+
   it('says that a version is unknown', async () => {
     const { code, stderr } = await shadow(['shadow', 'report', '/v7'], []);
     expect(code).not.toBe(0);
