@@ -48,10 +48,10 @@ const typedValue = {
   },
   additionalProperties: false,
 };
-const singleValue = { ...typedValue, type: [...scalar.type, 'object'], maxLength: 2000 };
-const repeatableValue = {
-  ...singleValue,
-  type: [...singleValue.type, 'array'],
+const writtenParameter = {
+  ...typedValue,
+  type: [...scalar.type, 'object', 'array'],
+  maxLength: 2000,
   items: scalar,
   minItems: 1,
   maxItems: 100,
@@ -101,13 +101,21 @@ export const requestFileSchema = {
             description:
               'The path in the new version, with the parameters of `route`. null: it has no counterpart. Default: the path of `route`, changed by `moved` of routes.yaml.',
           },
-          path: { type: 'object', additionalProperties: singleValue, description: 'The path parameters, by name.' },
+          path: {
+            type: 'object',
+            additionalProperties: writtenParameter,
+            description: 'The path parameters, by name.',
+          },
           query: {
             type: 'object',
-            additionalProperties: repeatableValue,
+            additionalProperties: writtenParameter,
             description: 'The query parameters, by name.',
           },
-          headers: { type: 'object', additionalProperties: singleValue, description: 'The header fields, by name.' },
+          headers: {
+            type: 'object',
+            additionalProperties: writtenParameter,
+            description: 'The header fields, by name.',
+          },
           count: {
             type: 'integer',
             minimum: 0,

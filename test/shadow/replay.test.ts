@@ -202,8 +202,8 @@ describe('replay', () => {
       { route: 'GET /drinks/{ids}?size=s' },
       {
         route: 'GET /drinks/{ids}?size=m&Size=m',
-        path: { ids: { value: ['1', '2/3'] } },
-        headers: { 'x-list': { value: ['1', '2'] } },
+        path: { ids: ['1', '2/3'] },
+        headers: { 'x-list': { type: 'array', value: ['1', '2'] } },
       },
       { route: 'GET /bars?City=Rome' },
     ];
