@@ -62,7 +62,7 @@ function print(label: string, figure: number | string, files: readonly string[] 
 }
 
 /** The files of the gateway in which a function ran since the last call. */
-async function filesRun(): Promise<string[]> {
+async function takeFilesRun(): Promise<string[]> {
   const { result } = await profiler.post('Profiler.takePreciseCoverage');
   return (
     result
@@ -113,7 +113,7 @@ async function filesRunByCompat(): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'shape-'));
   writeFileSync(join(folder, 'old.yaml'), contractWith('{ id: { type: string }, note: { type: string } }'));
   writeFileSync(join(folder, 'new.yaml'), contractWith('{ id: { type: string } }'));
-  await filesRun();
+  await takeFilesRun();
   let sarif = '';
   const write = (text: string | Uint8Array): boolean => {
     sarif += String(text);
@@ -127,7 +127,7 @@ async function filesRunByCompat(): Promise<string[]> {
     stdin: async () => '',
     stdinIsTTY: false,
   });
-  const files = await filesRun();
+  const files = await takeFilesRun();
   rmSync(folder, { recursive: true });
   if (!sarif.includes('response-field-removed')) throw new Error(`compat did not find the removed field: ${sarif}`);
   return files;
@@ -162,9 +162,9 @@ async function filesRunByGet(): Promise<string[]> {
   for (let number = 0; number < 20; number += 1) await sendGet();
   const timesRun = new Map<string, number>();
   for (let number = 0; number < 5; number += 1) {
-    await filesRun();
+    await takeFilesRun();
     await sendGet();
-    for (const file of await filesRun()) timesRun.set(file, (timesRun.get(file) ?? 0) + 1);
+    for (const file of await takeFilesRun()) timesRun.set(file, (timesRun.get(file) ?? 0) + 1);
   }
   await gateway.close();
   backend.close();

@@ -117,8 +117,8 @@ export class Tunnel implements ResponseHandler {
 
   clientClosed(): void {
     const { socket, closed } = this.#connection;
-    const mayStillSendClose = !closed && this.#phase !== 'open' && this.#toTarget.ended;
-    if (!mayStillSendClose) {
+    const mayHaveUnsentClose = !closed && this.#phase !== 'open' && this.#toTarget.ended;
+    if (!mayHaveUnsentClose) {
       this.#connection.destroy();
       this.#onClose();
       return;

@@ -129,7 +129,7 @@ async function plannedFreezes(
   const remarks: Remark[] = [];
   const isSameNaming = JSON.stringify(usage.identify) === JSON.stringify((running?.usage ?? usage).identify);
   // Another `usage.identify` gives the clients other names. '' is never the id in the ledger, so it makes such freezes inactive.
-  const namingRulesId = isSameNaming ? (await queries.naming()).id : '';
+  const namingRulesId = isSameNaming ? (await queries.namingRules()).id : '';
   for (const { name: version, freeze } of sortedVersions) {
     if (freeze === undefined || freeze.from > now) continue;
     const limit = knownClientsLimit(usage);

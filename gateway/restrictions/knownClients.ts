@@ -121,19 +121,19 @@ export async function knownClientSets({
 export async function findFreezeClients(queries: UsageQueries, query: FreezeQuery): Promise<FreezeClients> {
   const { version, from, quiet, limit, onlyNewClients = false } = query;
   const coverageAtFreeze = await queries.coveredSince(quiet, from);
-  const naming = await queries.naming();
+  const namingRules = await queries.namingRules();
   const coverageNow = await queries.coveredSince(quiet);
   const clientsBefore = onlyNewClients ? [] : await queries.firstCalls(version, 0, from, limit + 1);
   const newClients = await newClientsOf(queries, query);
   // Read last: a query that failed returned no rows.
   if (queries.problem !== undefined) return { kind: 'unknown', reason: queries.problem };
-  const remedy = `Move \`from\` to ${rfc3339(Math.max(coverageNow ?? from, naming.since) + quiet)} or later.`;
+  const remedy = `Move \`from\` to ${rfc3339(Math.max(coverageNow ?? from, namingRules.since) + quiet)} or later.`;
   if (coverageAtFreeze === undefined || coverageAtFreeze > from - quiet) {
     const period = `the ${inWholeUnits(quiet)} (retire.quiet) before ${rfc3339(from)}`;
     return { kind: 'unknown', reason: `The usage ledger does not cover ${period}.  ${remedy}` };
   }
-  if (naming.id !== query.namingRulesId || naming.since > from - quiet) {
-    const at = naming.id === query.namingRulesId ? ` at ${rfc3339(naming.since)}` : '';
+  if (namingRules.id !== query.namingRulesId || namingRules.since > from - quiet) {
+    const at = namingRules.id === query.namingRulesId ? ` at ${rfc3339(namingRules.since)}` : '';
     const change = `The salt of the client tags or usage.identify was changed${at}`;
     return { kind: 'unknown', reason: `${change}, so clients have other names than before.  ${remedy}` };
   }
@@ -146,7 +146,7 @@ export async function findFreezeClients(queries: UsageQueries, query: FreezeQuer
     return { kind: 'unknown', reason: `${what}  Raise usage.max_clients: a freeze keeps four times as many names.` };
   }
   const clientLines = clientsBefore.map(({ client }) => client).join('\n');
-  return { kind: 'found', namingRulesId: naming.id, clientLines, count: clientsBefore.length, newClients };
+  return { kind: 'found', namingRulesId: namingRules.id, clientLines, count: clientsBefore.length, newClients };
 }
 
 /** The clients that a freeze refuses or would refuse, the earliest first. */

@@ -10,7 +10,7 @@ export interface UsageQueries {
    * longer than an hour, or longer than a tenth of `quiet`. `until`: only the time before it counts.
    */
   coveredSince(quiet?: number, until?: number): Promise<number | undefined>;
-  naming(): Promise<Naming>;
+  namingRules(): Promise<NamingRules>;
   /**
    * The first call of each client to a version, over the whole ledger. Returns the first calls at `since` or later and before
    * `before`, the earliest first, at most `limit`. Clients whose requests all failed and `other clients` are included.
@@ -113,7 +113,7 @@ export interface ClientCounts extends UsageSums {
 }
 
 /** How the clients in the ledger are named. Names from before `since` cannot be compared with later ones. */
-export interface Naming {
+export interface NamingRules {
   /** A hash of `usage.identify` and the salt. In a ledger of an earlier release, a text that is no such hash. */
   readonly id: string;
   /** Epoch ms; 0: no change is known. */

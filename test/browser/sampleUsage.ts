@@ -96,7 +96,7 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
     }));
   return {
     coveredSince: async () => thisHour - 35 * day,
-    naming: async () => ({ id: '', since: 0 }),
+    namingRules: async () => ({ id: '', since: 0 }),
     firstCalls: async () => [],
     totals,
     requests: totals,
@@ -147,7 +147,7 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
 /** An empty ledger. */
 export const noUsage: UsageQueries = {
   coveredSince: async () => undefined,
-  naming: async () => ({ id: '', since: 0 }),
+  namingRules: async () => ({ id: '', since: 0 }),
   firstCalls: async () => [],
   totals: async () => [],
   requests: async () => [],

@@ -131,7 +131,7 @@ describe.each(readersOn)('findFreezeClients on %s', (_database, readers) => {
 it('notes a new salt as a change of the names, over restarts', async () => {
   const opened = ledgerWithPauses();
   const { ledger, clock, store } = opened;
-  const naming = async (of: Ledger): Promise<unknown> => readersOn[0]?.[1]()(of).naming();
+  const naming = async (of: Ledger): Promise<unknown> => readersOn[0]?.[1]()(of).namingRules();
   expect(await naming(ledger)).toMatchObject({ since: 0 });
   clock.time = noon + hourMs;
   ledger.adoptSalt('another salt');

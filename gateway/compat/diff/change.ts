@@ -136,7 +136,7 @@ export function comparisonWithOneChange(change: Change): Comparison {
 }
 
 /** In place of a step: the part is at the same place as the whole. */
-export const noStep = undefined;
+export const samePlace = undefined;
 
 /** Adds the comparison of a part, unless it is known to be without changes. */
 export function addPart(whole: Comparison, step: PathStep | undefined, comparison: Comparison | undefined): void {

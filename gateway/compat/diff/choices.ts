@@ -11,7 +11,7 @@ import {
   comparisonWithOneChange,
   countBreaking,
   firstBreaking,
-  noStep,
+  samePlace,
 } from './change.ts';
 import { type AlternativePairs, pairAlternatives, pairChoices } from './pairing.ts';
 import { isSentAsText, noName, type SchemaPair } from './schemaPair.ts';
@@ -158,7 +158,7 @@ function compareExpanded(pair: SchemaPair): void {
 function addWarnings(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): boolean {
   const [, withWarnings] = unmatched(old, now, (before, after) => pair.isReplaceable(before, after));
   const comparisons = withWarnings.map((after) => closestComparison(pair, old, [after]));
-  for (const comparison of comparisons) addPart(pair.result, noStep, comparison);
+  for (const comparison of comparisons) addPart(pair.result, samePlace, comparison);
   return withWarnings.length > 0;
 }
 

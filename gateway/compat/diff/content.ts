@@ -11,7 +11,7 @@ import {
   compareDescriptions,
   type Direction,
   emptyComparison,
-  noStep,
+  samePlace,
 } from './change.ts';
 import type { ContractPair } from './contractPair.ts';
 import type { WireFormat } from './schemaPair.ts';
@@ -35,7 +35,7 @@ export function compareContent(
       addChange(into, { kind: 'media_type', effect: 'removed', direction, name: type, old: media, new: undefined });
     else {
       const comparison = compareMedia(type, media, kept, direction, contracts);
-      addPart(into, isOnlyType ? noStep : { kind: 'media_type', type }, comparison);
+      addPart(into, isOnlyType ? samePlace : { kind: 'media_type', type }, comparison);
     }
   }
   for (const [type, media] of after) {
@@ -61,7 +61,7 @@ function compareMedia(
     const compareAt = (keyword: string): Comparison | undefined =>
       contracts.compareSchemas(below(before, keyword), below(after, keyword), { direction, wireFormat });
     compareDescriptions(before, after, into);
-    addPart(into, noStep, compareAt('schema'));
+    addPart(into, samePlace, compareAt('schema'));
     addPart(into, { kind: 'items' }, compareAt('itemSchema'));
     compareEncodings(type, before, after, direction, contracts, into);
   });

@@ -8,7 +8,7 @@ import {
   compareAsDescription,
   compareDescriptions,
   emptyComparison,
-  noStep,
+  samePlace,
 } from './change.ts';
 import { compareContent } from './content.ts';
 import type { ContractPair } from './contractPair.ts';
@@ -28,7 +28,7 @@ export function compareOperations(old: Route, now: Route, contracts: ContractPai
   compareParameters(old, now, caller, contracts, into);
   compareBodies(below(before, 'requestBody'), below(after, 'requestBody'), caller, contracts, into);
   compareResponses(below(before, 'responses'), below(after, 'responses'), caller, contracts, into);
-  if (caller === 'client') addPart(into, noStep, compareSecurity(before, after, contracts));
+  if (caller === 'client') addPart(into, samePlace, compareSecurity(before, after, contracts));
   compareCallbacks(before, after, contracts, into);
   return into;
 }
@@ -234,7 +234,7 @@ function compareCallbacks(old: Located, now: Located, contracts: ContractPair, i
 /** Compares each pair of operations only once, because a callback may contain itself. */
 function compareCallback(key: string, old: Route, now: Route, contracts: ContractPair): Comparison {
   return contracts.compareOnce(key, old.operation, now.operation, (_old, _now, into) => {
-    addPart(into, noStep, compareOperations(old, now, contracts));
+    addPart(into, samePlace, compareOperations(old, now, contracts));
   });
 }
 

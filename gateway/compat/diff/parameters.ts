@@ -6,8 +6,8 @@ import {
   type Comparison,
   compareDescriptions,
   type Direction,
-  noStep,
   type Serialization,
+  samePlace,
 } from './change.ts';
 import { compareContent } from './content.ts';
 import type { ContractPair } from './contractPair.ts';
@@ -177,7 +177,7 @@ function compareParameterValues(
     addChange(into, { kind: 'serialization', effect: 'changed', direction, detail, old, new: now });
   } else if (before === 'content') {
     compareContent(below(old, 'content'), below(now, 'content'), direction, contracts, into);
-  } else addPart(into, noStep, contracts.compareSchemas(oldSchema, newSchema, { direction, wireFormat: 'text' }));
+  } else addPart(into, samePlace, contracts.compareSchemas(oldSchema, newSchema, { direction, wireFormat: 'text' }));
 }
 
 const permissions = ['allowReserved', 'allowEmptyValue'] as const;

@@ -5,7 +5,7 @@ import { nearest } from '../nearest.ts';
 import { readYaml } from '../readDocument.ts';
 import type { Version } from '../snapshot.ts';
 import { type ConfigResult, validate } from '../validate.ts';
-import { unknownValue } from './interpolate.ts';
+import { valuePlaceholder } from './interpolate.ts';
 import { allTexts, type ComposeFinding, child, faultIn, listed, shortened } from './node.ts';
 import type { Project } from './project.ts';
 import { mountsOf, type Service } from './service.ts';
@@ -79,14 +79,14 @@ export function compareWithCompose(
   running?: ReadonlySet<string>,
 ): ComposeResult {
   const { result, gateway, notes } = findingsBetween(routes, project, gatewayName, running);
-  const hasUnknownValue = ({ message, value = '' }: Fault): boolean =>
-    message.includes(unknownValue) || value.includes(unknownValue);
-  const withKnownValues = (faults: readonly Fault[]): Fault[] => faults.filter((fault) => !hasUnknownValue(fault));
-  const faults = sorted([...withKnownValues(result.faults), ...project.missingVariables], orderOf(routes, project));
+  const hasPlaceholder = ({ message, value = '' }: Fault): boolean =>
+    message.includes(valuePlaceholder) || value.includes(valuePlaceholder);
+  const withoutPlaceholder = (faults: readonly Fault[]): Fault[] => faults.filter((fault) => !hasPlaceholder(fault));
+  const faults = sorted([...withoutPlaceholder(result.faults), ...project.missingVariables], orderOf(routes, project));
   return {
     gateway,
-    notes: withKnownValues(notes),
-    result: { ...result, faults, warnings: withKnownValues(result.warnings) },
+    notes: withoutPlaceholder(notes),
+    result: { ...result, faults, warnings: withoutPlaceholder(result.warnings) },
   };
 }
 

@@ -3,20 +3,20 @@ export interface Interpolated {
   readonly text: string;
   /** Variables that are not set; Compose warns and replaces them with nothing. */
   readonly unset: readonly string[];
-  /** Required variables that are not set; they are replaced with `unknownValue`. */
-  readonly missing: readonly Missing[];
+  /** Required variables that are not set; they are replaced with `valuePlaceholder`. */
+  readonly requiredButUnset: readonly RequiredVariable[];
   /** Other errors. Compose rejects a file with such an error. */
   readonly problems: readonly string[];
 }
 
-export interface Missing {
+export interface RequiredVariable {
   readonly name: string;
   /** The text after `:?`, which Compose prints. */
   readonly reason: string;
 }
 
 /** The placeholder for a variable without a value. It is valid as a token and as a host name, and no real value equals it. */
-export const unknownValue = 'value-that-is-still-to-be-set';
+export const valuePlaceholder = 'value-that-is-still-to-be-set';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -30,7 +30,7 @@ const maxDepth = 50;
  */
 export function interpolate(input: string, variables: Variables): Interpolated {
   const unset: string[] = [];
-  const missing: Missing[] = [];
+  const requiredButUnset: RequiredVariable[] = [];
   const problems: string[] = [];
   const replaceVariables = (text: string, depth: number): string => {
     let out = '';
@@ -62,8 +62,8 @@ export function interpolate(input: string, variables: Variables): Interpolated {
     if (operator === '+') return isGiven ? replaceVariables(operand, depth + 1) : '';
     if (isGiven) return value;
     if (operator === '-') return replaceVariables(operand, depth + 1);
-    missing.push({ name, reason: operand.trim() });
-    return unknownValue;
+    requiredButUnset.push({ name, reason: operand.trim() });
+    return valuePlaceholder;
   };
   const lookUp = (name: string): string => {
     const value = ownValue(variables, name);
@@ -74,7 +74,7 @@ export function interpolate(input: string, variables: Variables): Interpolated {
     problems.push('This is not a valid variable of Compose.');
     return '';
   };
-  return { text: replaceVariables(input, 0), unset, missing, problems };
+  return { text: replaceVariables(input, 0), unset, requiredButUnset, problems };
 }
 
 /** The value of a variable. Ignores inherited properties such as `constructor`. */

@@ -188,10 +188,10 @@ function walk(walker: Walker, node: Node | null, at: FilePosition): ComposeNode 
   }
   if (!isScalar(target) || target.value === null) return { kind: 'scalar', text: undefined, unset: [], at, tag };
   // As it is written: 0x10, 1_000 and 3001 are texts here.
-  const { text, unset, missing, problems } = interpolate(writtenText(target), walker.variables);
+  const { text, unset, requiredButUnset, problems } = interpolate(writtenText(target), walker.variables);
   const remedy = 'Set it in the environment of Compose or in .env; a plain dollar sign is written $$.';
   for (const problem of problems) walker.faults.push(faultIn(at, [], problem, remedy));
-  for (const { name, reason } of missing) {
+  for (const { name, reason } of requiredButUnset) {
     const message = `The variable ${name} is required here, and it is not set.`;
     const remedyOrReason = reason === '' ? remedy : `Text in the Compose file: ${shortened(reason, longestReason)}`;
     walker.missingVariables.push(faultIn(at, [], message, remedyOrReason));

@@ -1,5 +1,5 @@
 import { realPathOf } from '../location.ts';
-import { unknownValue } from './interpolate.ts';
+import { valuePlaceholder } from './interpolate.ts';
 import { type ComposeFinding, child, errorFinding, faultIn, shortened, textOf, warningFinding } from './node.ts';
 import { mountsOf, referringTexts, type Service } from './service.ts';
 import {
@@ -109,7 +109,7 @@ const commonImages = new Set(
 /** A service that looks like a version of the API, but has no route. */
 export const serviceUnreached: ComposeRule = (context) => {
   // If the host of a target is a variable that is not set, the target may be any service.
-  if (targetsInUse(context).some(({ target }) => target.host.includes(unknownValue))) return [];
+  if (targetsInUse(context).some(({ target }) => target.host.includes(valuePlaceholder))) return [];
   const reached = servicesOf(context.versions.flatMap(({ targets }) => targets));
   const unneeded = unneededServices(context);
   // The host names no service, the gateway itself, or a service that the gateway cannot reach.

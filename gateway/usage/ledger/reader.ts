@@ -7,7 +7,7 @@ import type {
   ClientUse,
   FirstCall,
   InstanceDay,
-  Naming,
+  NamingRules,
   PastClient,
   RouteQueries,
   RouteUse,
@@ -116,7 +116,7 @@ export class LedgerReader implements UsageQueries {
     return this.#reads.coveredSince(Math.min(maxGapMs, quiet * maxGapShare), until);
   }
 
-  async naming(): Promise<Naming> {
+  async namingRules(): Promise<NamingRules> {
     return { id: String(await this.#reads.meta('naming')), since: Number(await this.#reads.meta('named_since')) };
   }
 
@@ -150,8 +150,8 @@ export class LedgerReader implements UsageQueries {
     const wanted = (await this.#countsOf(version, spans)).filter(({ counts }) => isWanted(counts));
     if (wanted.length === 0) return [];
     const routeCounts = await this.#clientReads.routeCounts(version, beginOf(spans));
-    const largestIds = wanted.slice(0, maxClientsWithRoutes).map(({ id }) => id);
-    const topRoutes = await this.#topRoutes(version, largestIds, since);
+    const topClientIds = wanted.slice(0, maxClientsWithRoutes).map(({ id }) => id);
+    const topRoutes = await this.#topRoutes(version, topClientIds, since);
     return wanted.map(({ id, counts }) => ({
       ...counts,
       routes: routeCounts.get(id) ?? 0,

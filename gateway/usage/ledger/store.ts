@@ -37,7 +37,7 @@ export class SqliteStore {
   readonly #hasLeftFleet: boolean;
   #salt: string;
   /** The hash of the rules for client names that the file has; undefined: not read yet. */
-  #naming: string | undefined;
+  #namingRulesId: string | undefined;
   /** The state of the file and its journal after the last transaction. */
   #lastStats: { readonly file: Stats; readonly journal: Stats };
   /** The id of this run in the table of runs; undefined: the run is not stored yet. */
@@ -124,7 +124,7 @@ export class SqliteStore {
     } catch (error) {
       this.#writer.clearCaches();
       this.#salt = salt;
-      this.#naming = undefined;
+      this.#namingRulesId = undefined;
       if (database.isTransaction) database.exec('ROLLBACK');
       throw error;
     }
@@ -155,13 +155,13 @@ export class SqliteStore {
    * changed, also stores `now` (epoch ms) as the time of the change. Within `transaction`.
    */
   storeNamingRulesId({ identify }: LedgerSettings, now: number): void {
-    const naming = identify && namingRulesIdOf(identify, this.#salt);
-    if (naming === undefined || naming === this.#naming) return;
+    const namingRulesId = identify && namingRulesIdOf(identify, this.#salt);
+    if (namingRulesId === undefined || namingRulesId === this.#namingRulesId) return;
     const setMeta = this.#database.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)');
-    const storedNaming = this.#database.prepare(`SELECT value FROM meta WHERE key = 'naming'`).get()?.['value'];
-    setMeta.run('naming', naming);
-    if (storedNaming !== undefined && storedNaming !== naming) setMeta.run('named_since', now);
-    this.#naming = naming;
+    const storedId = this.#database.prepare(`SELECT value FROM meta WHERE key = 'naming'`).get()?.['value'];
+    setMeta.run('naming', namingRulesId);
+    if (storedId !== undefined && storedId !== namingRulesId) setMeta.run('named_since', now);
+    this.#namingRulesId = namingRulesId;
   }
 
   /** Adds what was decided about brownouts. Of the stored decisions, only `approved` is replaced. Within `transaction`. */

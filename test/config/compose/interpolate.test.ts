@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: they are for Compose.
 import { expect, it } from 'vitest';
-import { interpolate, unknownValue } from '../../../gateway/config/compose/interpolate.ts';
+import { interpolate, valuePlaceholder } from '../../../gateway/config/compose/interpolate.ts';
 
 const variables = { SET: 'set', EMPTY: '', DOLLAR: '$SET' };
 
@@ -22,14 +22,14 @@ it.each([
   ['${EMPTY?needed}', ''],
   ['${DOLLAR}', '$SET'],
 ])('%s is %s', (input, text) => {
-  expect(interpolate(input, variables)).toEqual({ text, unset: [], missing: [], problems: [] });
+  expect(interpolate(input, variables)).toEqual({ text, unset: [], requiredButUnset: [], problems: [] });
 });
 
 it('reports variables that are not set', () => {
   expect(interpolate('$GONE-${OTHER}-${constructor}', variables)).toEqual({
     text: '--',
     unset: ['GONE', 'OTHER', 'constructor'],
-    missing: [],
+    requiredButUnset: [],
     problems: [],
   });
 });
@@ -40,9 +40,9 @@ it.each([
   ['${GONE?make one: (x; y) > .env}', 'GONE', 'make one: (x; y) > .env'],
 ])('replaces %s by a placeholder', (input, name, reason) => {
   expect(interpolate(`a${input}b`, variables)).toEqual({
-    text: `a${unknownValue}b`,
+    text: `a${valuePlaceholder}b`,
     unset: [],
-    missing: [{ name, reason }],
+    requiredButUnset: [{ name, reason }],
     problems: [],
   });
 });

@@ -43,7 +43,7 @@ export class BrownoutWindows {
     { 'aria-labelledby': 'h-stopping' },
     el(
       'form',
-      { class: 'naming', method: 'dialog', submit: (event) => void this.#stop(event) },
+      { class: 'dialog-form', method: 'dialog', submit: (event) => void this.#stop(event) },
       el('h2', { id: 'h-stopping' }, 'Stop a brownout'),
       this.#question,
       this.#outcome,

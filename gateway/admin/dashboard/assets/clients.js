@@ -139,7 +139,7 @@ export class NameDialog {
     { 'aria-labelledby': 'h-naming' },
     el(
       'form',
-      { class: 'naming', method: 'dialog', submit: (event) => this.#submit(event) },
+      { class: 'dialog-form', method: 'dialog', submit: (event) => this.#submit(event) },
       this.#title,
       this.#tag,
       el('label', { for: 'client-name' }, 'Name'),
