@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Documents } from '../../gateway/compat/document/documents.ts';
 import type { SarifLog } from '../../gateway/compat/report/sarif.ts';
+import { digestOf } from '../../gateway/config/referencedFiles.ts';
 import { type ReplayOptions, replay } from '../../gateway/shadow/replay.ts';
 import { type ReplayReport, replayReport } from '../../gateway/shadow/replayReport.ts';
 import { ReplayedContract } from '../../gateway/shadow/replayRequests.ts';
@@ -260,6 +261,16 @@ describe('replay', () => {
       'The contract of /v1 does not have GET /drnks/{}. Did you mean /drinks/{id}?',
       'No evidence: GET /old: it has no counterpart in the new version',
     ]);
+  });
+
+  it('recognizes the contract that the requests were exported with, even with a byte order mark', async () => {
+    const { url } = await jsonServer(() => ({ id: 1 }));
+    const contract = `\uFEFF${contractOf({ '/drinks': answering(drink) })}`;
+    const file = { format: 1, contracts: { v1: digestOf(contract) }, requests: [{ route: 'GET /drinks' }] };
+    const { stdout } = await replayIn({ 'v1.json': contract, 'v2.json': contract, 'r.json': file }, [
+      ...['r.json', '--v1', url, '--v2', url, ...withContracts, ...fast, '--repeat', '1', '--format', 'json'],
+    ]);
+    expect((JSON.parse(stdout) as ReplayReport).notes).toEqual([]);
   });
 
   it('says what has no evidence, and does not pass if nothing was compared', async () => {

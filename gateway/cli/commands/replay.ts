@@ -150,7 +150,7 @@ async function versionsFor(
   ] as const) {
     const digest = file.contracts?.[name];
     if (documents === undefined) notes.push(`/${name} has no contract, so differences cannot be classified.`);
-    else if (typeof digest === 'string' && digest !== digestOf(documents.root.place.file.text ?? ''))
+    else if (typeof digest === 'string' && !digestsOf(documents).includes(digest))
       notes.push(`The contract of /${name} is not the one that the requests were exported with.`);
   }
   const versionChain = snapshot && oldVersion && newVersion && chainBetween(oldVersion, newVersion, snapshot);
@@ -160,6 +160,12 @@ async function versionsFor(
     toNewPath: (path) => (versionChain ? pathThroughChain(versionChain, path) : path),
     notes,
   };
+}
+
+/** The digests that the file of a contract may have: a byte order mark at its start is not kept. */
+function digestsOf({ root }: Documents): string[] {
+  const { text = '' } = root.place.file;
+  return [text, `\uFEFF${text}`].map(digestOf);
 }
 
 function versionIn({ versions }: Snapshot, name: string, file: string) {
