@@ -204,7 +204,8 @@ export class AdaptedReferences implements UrlRewriting {
   }
 
   /**
-   * A path without a counterpart becomes `/v1`, the path of the adapted version. Its clients would otherwise not send the cookie.
+   * A path without a counterpart becomes `/v1`, the path of the adapted version. Clients of `/v1` would otherwise not send the
+   * cookie.
    */
   mapCookiePath(path: string): string {
     const below = this.#below(path.trimEnd());

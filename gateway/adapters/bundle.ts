@@ -68,8 +68,8 @@ export class Bundle {
   }
 
   /**
-   * `absent`: the names of fields that messages of this direction never have, by `#absenceKeyword` in the schema around `located`. Empty
-   * unless `located` is a part of its `allOf`, `anyOf` or `oneOf`.
+   * `absent`: the names of fields that messages of this direction never have, because the schema around `located` marks them with
+   * `#absenceKeyword`. Empty unless `located` is in the `allOf`, `anyOf` or `oneOf` of that schema.
    */
   #schema(located: Located, absent: ReadonlySet<string>): PlainSchema | boolean {
     const { value } = located;
@@ -102,7 +102,7 @@ export class Bundle {
     return this.#documents.resolve(located);
   }
 
-  /** The schema that a `$ref` leads to. A `$ref` on the way is such a schema if it has keywords beside it, which apply since OpenAPI 3.1. */
+  /** The first schema in the chain of a `$ref` that is not only a `$ref`. Keywords beside a `$ref` apply since OpenAPI 3.1. */
   #targetOf(located: Located): Located {
     const last = this.#documents.resolve(located);
     const hasNoEffect = ({ value }: Located): boolean =>

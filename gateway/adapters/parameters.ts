@@ -71,7 +71,8 @@ export function parametersIn(
   { own, other }: { readonly own: ParameterParts; readonly other: ParameterParts },
   operations: readonly Operation[],
 ): PlainPart[] {
-  // An operation is faulty. With the parameters of the other version, the comparison finds no further differences.
+  // The schema is a boolean if an operation is faulty. With the parameters of the other version, the comparison finds no further
+  // differences.
   if (typeof schema === 'boolean') return [...other.parameters.values()].filter((part) => part['in'] === where);
   const rewritten = rewrittenBy(operations);
   return Object.entries(propertiesOf(schema)).map(([name, property]) => {

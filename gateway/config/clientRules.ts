@@ -11,7 +11,10 @@ export interface Waiver {
   readonly reason: string;
 }
 
-/** Keeps out the clients that first call a version at `from` (epoch ms) or later. `allow`: the names in the ledger of clients that are not kept out. */
+/**
+ * Refuses, or only reports, the clients that first call a version at `from` (epoch ms) or later. `allow`: the clients to which the freeze
+ * does not apply, by their names in the ledger.
+ */
 export interface FreezeSettings {
   readonly from: number;
   readonly mode: 'report' | 'refuse';

@@ -60,8 +60,8 @@ export class FleetView {
   }
 
   /**
-   * Returns the stored row. If it says that a running gateway left or was gone before the gateway was last heard, the store was set
-   * back, for example restored from a backup. Then returns the known row, because the gateway may serve clients without the store.
+   * Returns the stored row. But if it says that the gateway ended, and this gateway was heard later, the store was set back, for
+   * example restored from a backup. Then returns the known row, because the gateway may serve clients without the store.
    */
   #currentRowOf(row: GatewayRow): GatewayRow {
     const knownRow = this.#report.rows.find(({ instance }) => instance === row.instance);

@@ -48,7 +48,7 @@ export class StoreError extends Error {
 }
 
 /**
- * Connections to the shared store. It uses no session state and no named statements, so that a pooler such as pgbouncer may
+ * Connections to the shared store. They use no session state and no named statements, so that a pooler such as pgbouncer may
  * stand between the gateway and the server. Only this file loads the package `pg`.
  */
 export class Postgres implements Sql, Transactions {

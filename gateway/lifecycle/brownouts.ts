@@ -10,8 +10,8 @@ export function brownoutKey(version: string, { at }: Pick<BrownoutWindow, 'at'>)
 }
 
 /**
- * The `brownoutKey` of a skipped or stopped brownout of the current configuration → when that was decided, epoch ms. Also of a
- * brownout that an edit made longer after it had ended, because it does not start again.
+ * The `brownoutKey` of a skipped or stopped brownout of the current configuration → when that was decided, epoch ms. A brownout
+ * that an edit made longer after its end is also listed, because it does not start again.
  */
 export type CancelledBrownouts = ReadonlyMap<string, number>;
 

@@ -2,7 +2,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { ServingReport, TargetReport } from '../observability/report.ts';
 import { adaptedVersions, stageOf, stageWithWaivers, successorOf } from './stage.ts';
 
-/** A version whose backend serves clients, but none of its targets can be reached. */
+/** A version whose backend is needed, but has no target that can be reached. */
 interface UnreachableVersion {
   /** The segment: `v1`. */
   readonly version: string;

@@ -137,7 +137,7 @@ function answerDiscovery({ req, res, context, hasBody, isGatewayStopping }: Exch
     return;
   }
   if (hasBody) {
-    // Discovery does not read the body. Close the connection instead of waiting for its end.
+    // Discovery does not read the body. The connection is closed instead of waiting for the end of the body.
     res.setHeader('Connection', 'close');
     lingerOnClose(res.socket);
   }

@@ -44,7 +44,7 @@ export async function estimateBrownout(
   // Read last: a query that failed returned no rows, as if no client had called.
   if (queries.problem !== undefined) return undefined;
   const refusedByClient = clients.map(({ client, requests }) => {
-    // `other clients` are unknown clients. This share of them is probably refused.
+    // The ledger does not tell the `other clients` apart. The brownout probably refuses `clientShare` of their requests.
     if (client === otherClients) return requests * window.clientShare;
     return scope.includesClient(client) ? requests : 0;
   });

@@ -51,7 +51,7 @@ export interface RetirementFacts extends CountedClients {
    * was at most `quiet` before the last use by any client. Empty if any client uses the version.
    */
   readonly lostService: readonly ClientUse[];
-  /** Clients that were answered 410, or 404 if the version is removed; most refused requests first. */
+  /** Clients that were answered 410, or 404 if the version is removed. The client with the most refused requests is first. */
   readonly refused: readonly ClientUse[];
   /** Clients that did not call in the quiet period, but usually pause that long and are not overdue; the latest first. */
   readonly infrequent: readonly PastClient[];
@@ -194,7 +194,7 @@ async function factsWithoutProblem(
       ? await routesWithClients(routesLost(version, snapshot, routes, now), version, queries, sinceHour)
       : [],
     failingRoutes: version ? await routesWithClients(routes.filter(onlyFails), version, queries, sinceHour) : [],
-    // Open requests are not known by route. But every process has just counted its own, so the counts of the route include them.
+    // Open requests are not known by route. But every process has just added them to the ledger, as requests to their routes.
     inFlight: route ? 0 : (versionReport?.inFlight ?? 0) + (fleet?.inFlight ?? 0),
     waiting: route ? 0 : (versionReport?.waiting ?? 0) + (fleet?.waiting ?? 0),
     unresponsiveSince: report.workers.find((one) => one.unresponsiveSince !== undefined)?.unresponsiveSince,

@@ -252,8 +252,8 @@ export async function versionUsage(
       const last = useInLedger.get(name)?.last;
       // Processes do not know which clients are ignored, so their times count only if the ledger is incomplete.
       const lastCallTimes = isLedgerComplete ? [last] : [last, reported?.lastInFlight, reported?.lastRefused];
-      // Times in the future were recorded before the clock was set back. They are ignored here. The ledger changes those that it
-      // has to the present.
+      // Times in the future were recorded before the clock was set back. They are ignored here. In the ledger, such times are set to
+      // the present.
       const plausibleTimes = lastCallTimes.filter((at): at is number => at !== undefined && at <= now + maxAfterNowMs);
       return plausibleTimes.length === 0 ? undefined : Math.max(...plausibleTimes);
     },

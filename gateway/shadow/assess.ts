@@ -119,8 +119,8 @@ class RouteRows {
       const isInOldToo = row.oldShare > 0 || (control !== undefined && control.oldShare + control.newShare > 0);
       if (isInOldToo && newMore === 0) return [];
       // A longer list contains more violations, so in lists the share of violations must change, too.
-      const isComparable = !row.path.includes('/*') || changeOf(row) >= leastChange;
-      const isDifference = !isInOldToo || (isComparable && isOneSided(row, 'newMore'));
+      const hasEnoughChange = !row.path.includes('/*') || changeOf(row) >= leastChange;
+      const isDifference = !isInOldToo || (hasEnoughChange && isOneSided(row, 'newMore'));
       const isDeclared = what === 'changed' && !declares.endsWith('→ no schema');
       // `detail` of the row: `type number`, `format date-time`, `required` and so on.
       const rule =

@@ -16,7 +16,7 @@ export interface CopyPlan {
   readonly versionChain: VersionChain;
   /** Whether responses of `to` are compared after the version's adapter has changed them. */
   readonly isAdapted: boolean;
-  /** Method → the path templates that `deny` has with it. */
+  /** Method → the path templates of the routes in `deny` with this method. */
   readonly denied: ReadonlyMap<string, PathTable<true>>;
   /** The fields of `usage.identify`, in lower case. They are not copied. */
   readonly identifying: ReadonlySet<string>;
@@ -45,7 +45,7 @@ export function copyPlanOf(
 ): CopyPlan | undefined {
   const { shadow: settings } = version;
   const to = settings && snapshot.versions.get(settings.to);
-  // If an adapter serves `to`, its targets are those of another version, which does not have its paths.
+  // If an adapter serves `to`, copies would go to the backend of another version, which does not have the paths of `to`.
   if (settings === undefined || to === undefined || to.adapter?.mode === 'serve') return undefined;
   const key = shadowKey(version);
   const share = before?.key === key ? before.share : new FairShare(settings);

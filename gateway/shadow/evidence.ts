@@ -8,8 +8,8 @@ const comparisonMethod = 4;
 export const leastPairs = 20;
 // A difference counts if it occurs by chance with at most this probability. 20 of 20 pairs that differ in one direction are just enough.
 const maxChance = 1e-6;
-// The same for noise: differences between two responses of the old version, a control pair. There are few such pairs, so a higher
-// probability is accepted.
+// The limit for noise, which is a difference between two responses of the old version (a control pair). There are few control pairs,
+// so the limit is higher.
 export const maxNoiseChance = 0.01;
 // A difference counts if the share of values with the property changes by at least this, on average over the pairs.
 export const leastChange = 0.1;
@@ -52,7 +52,7 @@ export function isOneSided(row: EvidenceRow, direction: 'oldMore' | 'newMore', l
   return total <= limit;
 }
 
-/** Whether the row counts pairs. Its `detail` is how far these pairs were compared: `body`, or why their bodies were not compared. */
+/** Whether the row counts pairs. A row with the detail `more paths` does not: another row counts the same pairs. */
 export function isPairRow({ what, detail }: EvidenceRow): boolean {
   return what === 'pair' && detail !== 'more paths';
 }

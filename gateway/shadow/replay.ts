@@ -175,7 +175,7 @@ class Replay {
     const now = performance.now();
     const at = Math.max(now, this.#nextPairAt);
     this.#nextPairAt = at + 1000 / this.#options.rate;
-    // Timers fire a millisecond or more late, so a shorter wait is skipped.
+    // Timers fire a millisecond or more late, so a wait of at most 2 ms is skipped.
     if (at - now > 2) await sleep(at - now);
   }
 

@@ -93,7 +93,7 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   const paint = painter(io.stdout, io.env);
   if (format === 'text')
     io.stdout.write(compose ? composeCheckAsText(report, compose, paint) : checkAsText(report, paint));
-  // The running gateway would also reject a file with faults.
+  // The running gateway is not asked about a file with faults: it would reject the file, too.
   const preview =
     againstRunning && result.snapshot && result.faults.length === 0
       ? await previewOf(text, adminEndpointOf(options, io))

@@ -133,8 +133,8 @@ class EarlierContracts {
 
   /**
    * `HEAD:./services/v1/contract/openapi.yaml`; undefined if the commit has no such contract. `currentFile`: the present path of
-   * the contract. It is tried if the commit does not have the contract that its routes.yaml names, unless it was the contract of
-   * another version.
+   * the contract. This path is tried if the commit lacks the file that its routes.yaml names, unless `currentFile` was then the
+   * contract of another version.
    */
   contractOf(version: string, currentFile: string): string | undefined {
     const wasOfAnother = [...this.#files].some(([name, file]) => name !== version && file === currentFile);

@@ -143,7 +143,7 @@ export function previewInWords(outcome: ReloadOutcome, paint: Paint): string[] {
   }
 }
 
-/** Splits faults of several lines. They come from another process, so control characters are escaped. */
+/** Indents texts, each of one or several lines. They come from another process, so control characters are escaped. */
 function indented(texts: readonly string[]): string[] {
   return texts.flatMap((text) => text.split('\n').map((line) => `  ${printable(line)}`));
 }
@@ -205,7 +205,7 @@ const longestLine = 160;
 
 /**
  * The line of a fault, with a caret under its column. Secrets are masked, also if they span several lines. The caret
- * is omitted where masking has moved the text under it.
+ * is omitted if masking has changed the text before its column.
  */
 export function codeFrame(text: string, line: number, column: number): string[] {
   const lines = text.split(/\r\n?|\n/);

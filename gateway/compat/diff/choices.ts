@@ -154,7 +154,10 @@ function compareExpanded(pair: SchemaPair): void {
   }
 }
 
-/** Adds the changes of new alternatives that can replace an old one only with a change of level `warn`. False: there are none. */
+/**
+ * For each new alternative that cannot replace any old one without a warning, adds the changes from the closest old one. False: there
+ * is no such alternative.
+ */
 function addWarnings(pair: SchemaPair, old: readonly Schema[], now: readonly Schema[]): boolean {
   const [, withWarnings] = unmatched(old, now, (before, after) => pair.isReplaceable(before, after));
   const comparisons = withWarnings.map((after) => closestComparison(pair, old, [after]));
@@ -175,7 +178,7 @@ function outlineOf({ view }: Schema): AlternativeOutline {
 function dropMovedChanges(pair: SchemaPair): void {
   const { oldSchema, newSchema, result } = pair;
   if (acceptsNull(oldSchema) !== acceptsNull(newSchema)) return;
-  // `anyOf` became `oneOf`: that change stays.
+  // A `oneOf` now rejects values that match two alternatives, so the constraints have not only moved.
   if (result.changes.some(({ kind, effect }) => kind === 'structure' && effect === 'changed')) return;
   const [old, now] = pair.expanded;
   if (old === undefined || now === undefined) return;

@@ -170,7 +170,7 @@ function compareFieldEncodings(
     const oldEncoding = encodingOf(oldEntry, oldField, type, contracts.old);
     const newEncoding = encodingOf(newEntry, newField, type, contracts.new);
     compareEncoding(oldEncoding, newEncoding, oldEntry, newEntry, direction, comparison);
-    // So that `addPart` leaves it out if it has no change.
+    // `addPart` leaves out a comparison without changes, but only a finished one.
     comparison.isFinished = true;
     addPart(into, { kind: 'field', name }, comparison);
   }

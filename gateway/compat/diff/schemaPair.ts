@@ -84,7 +84,7 @@ export class SchemaPair {
     return this.use.direction === 'request';
   }
 
-  /** False for a keyword that limits a type which only one of the schemas accepts: the change of type includes its effect. */
+  /** False for a keyword that limits a type which only one of the schemas accepts: the change of type includes that limit. */
   isKeywordComparable(keyword: string): boolean {
     return isApplicable(keyword, this.old.types) === isApplicable(keyword, this.new.types);
   }

@@ -115,7 +115,7 @@ export interface CollectedChange {
 
 /** Each change once, with all routes that it affects. Equal changes at the same places count as one. */
 export function collectChanges({ document, routes }: ContractComparison): CollectedChange[] {
-  /** Identity without files → the changes with this identity, each in other files. */
+  /** Identity without files → the changes with this identity. No two of them are in the same files. */
   const collected = new Map<string, (CollectedChange & { readonly occurrences: Occurrence[] })[]>();
   const identities = new Map<Change, string>();
   const changed = comparisonsWithChanges([document, ...routes.map(({ comparison }) => comparison)]);

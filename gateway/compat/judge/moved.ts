@@ -60,7 +60,7 @@ interface PathSummary {
   readonly comparablePath: ComparableName;
   readonly methods: readonly string[];
   readonly operationIds: readonly string[];
-  /** "query q", "path 0". A path parameter has its position, because its name is never sent. */
+  /** "query q", "path 0". The position identifies a path parameter, because its name is never sent. */
   readonly parameters: ReadonlySet<string>;
   /** "GET out title": the top-level fields. */
   readonly fields: ReadonlySet<string>;

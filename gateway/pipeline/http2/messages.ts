@@ -20,7 +20,7 @@ export class Http2Request implements IncomingRequest {
   readonly rawHeaders: readonly string[];
   readonly socket: Socket;
   readonly #stream: ServerHttp2Stream;
-  /** A listener for `end` that was added after the stream had emitted it, until it is called. */
+  /** A listener for `end` that was added after the stream had emitted `end`. It is called in the next tick, unless it is removed. */
   #lateEndListener: Listener | undefined;
 
   constructor(stream: ServerHttp2Stream, { method, target, fields }: TranslatedHead, socket: Socket) {
@@ -225,9 +225,9 @@ export class Http2Response implements OutgoingResponse {
     const headers = groupedFields(fields, this.statusCode);
     this.#contentLength = headers['content-length'];
     const stream = this.#stream;
-    // With `waitForTrailers`, `#sendEnd` sends END_STREAM after the body, even without trailers. A body that is not written as a whole
-    // may stay incomplete. The client must then not get END_STREAM, but node:http2 sends everything that was written before it resets
-    // a stream. If the client has not sent its whole body, `#sendEnd` also stops that body.
+    // With `waitForTrailers`, `#sendEnd` sends END_STREAM after the body. This is also needed in two cases without trailers:
+    // - The body is not written as a whole yet. If the response breaks off, the stream is reset, and END_STREAM must not be sent before.
+    // - The client has not sent its whole body. `#sendEnd` then also stops that body.
     const waitForTrailers = !this.#ended || this.#trailers !== undefined || !isComplete(stream);
     if (waitForTrailers) stream.once('wantTrailers', this.#sendEnd);
     this.#send(() => stream.respond(headers, { endStream: isLast && !waitForTrailers, waitForTrailers }));

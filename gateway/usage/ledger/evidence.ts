@@ -13,7 +13,8 @@ const keptFormerHashes = 1;
 
 /**
  * Adds rows of one version. For each kind, keeps the evidence of the latest contracts and of the previous ones. If the version has
- * too many rows, other rows are deleted, or some of the new ones are left out. Within a transaction; throws the errors of SQLite.
+ * too many rows, other rows are deleted, or some of the new ones are left out. The caller begins and commits the transaction.
+ * Throws the errors of SQLite.
  */
 export function addEvidenceRows(database: DatabaseSync, version: string, rows: readonly EvidenceRow[]): void {
   const ofComparison = 'version = ? AND target = ? AND kind = ?';
@@ -58,8 +59,8 @@ interface EvidenceGroup {
 
 /**
  * Deletes rows until `needed` more rows fit. First deletes the evidence of former contracts, the oldest first. Then deletes routes of
- * the largest comparison, beginning with the route whose last pair is the oldest. Deletes at most half of the difference to the
- * comparison of `rows`, so that the latter does not become the larger one. @returns how many rows fit
+ * the largest other comparison, beginning with the route whose last pair is the oldest. If this comparison has N rows more than the
+ * comparison of `rows`, deletes at most N / 2 of them, so that it does not become the smaller one. @returns how many rows fit
  */
 function makeRoom(database: DatabaseSync, version: string, rows: readonly EvidenceRow[], needed: number): number {
   const rowsLeft = (): number => maxEvidenceRows - countRows(database, version);

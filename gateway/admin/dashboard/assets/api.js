@@ -119,7 +119,7 @@ const silenceMs = 15_000;
 const reconnectAfterMs = { first: 1_000, longest: 30_000 };
 
 /**
- * Reads `/api/events` while the page is visible, and reconnects whenever the stream ends. `admittedBy`: what admits this browser:
+ * Reads `/api/events` while the page is visible, and reconnects whenever the stream ends. `admittedBy` is what admits this browser:
  * `session`, `token` or `machine` (its address).
  * @param {{ status(status: Status): void, access(admittedBy: string): void, lost(): void }} listener
  */
