@@ -101,6 +101,7 @@ async function waitUntilSafe(
       return end(
         1,
         `${adaptedInWords(version)} here. Other gateways of the fleet may still use the backend of ${printable(`/${name}`)}.`,
+        version,
       );
     const waived = waivedClients(version);
     if (waived !== undefined) return end(1, `/${name} is retired, and still served for ${waived}`, version);

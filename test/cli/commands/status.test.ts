@@ -204,6 +204,16 @@ describe('--wait', () => {
     expect(code).toBe(1);
   });
 
+  it('fails for a version that an adapter serves if the gateway is in a fleet, and prints the version as JSON', async () => {
+    const served = { ...v1, stage: 'deprecated', adapter: { from: 'v2', mode: 'serve', failures: [] } };
+    const fleet = { problem: null, now: null, gateways: [] };
+    const admin = await startFakeAdmin((_req, res) => res.end(JSON.stringify({ ...statusOf(served), fleet })));
+    const args = ['status', '--admin', admin, '--wait', 'v1', '--format', 'json'];
+    const { code, stdout, stderr } = await runIn('/', args);
+    expect([code, JSON.parse(stdout)]).toEqual([1, served]);
+    expect(stderr).toContain('Other gateways of the fleet may still use the backend of /v1.');
+  });
+
   it('fails at once for an unknown version', async () => {
     expect(await wait(['--wait', '/v9'], [v1, v2])).toEqual({
       code: 1,
