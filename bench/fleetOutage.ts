@@ -44,7 +44,7 @@ try {
   const answered = Array.from({ length: clients * routes }, () => 0);
   let errors = 0;
 
-  /** Loads all gateways for one minute. Prints the latencies, and the rows that wait at the end. */
+  /** Sends requests to all gateways for one minute. Prints the latencies, and the rows that wait at the end. */
   const runMinute = async (phase: string): Promise<void> => {
     const reports = await Promise.all(gateways.map((gateway) => load(gateway)));
     for (const { answers } of reports.slice(0, fleet.length))

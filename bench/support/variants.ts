@@ -10,7 +10,7 @@ import { type Load, runLoad } from './load.ts';
 import { freePort } from './ports.ts';
 import { connections, path } from './workload.ts';
 
-// Most probes have about this many variants. Each of them is measured for about as long as a proxy of another scenario.
+// Most probes have about this many variants. Each variant is measured for about as long as a proxy in other scenarios.
 const usualVariants = 4;
 
 interface VariantSettings extends Pick<Load, 'mix'> {

@@ -46,7 +46,7 @@ export type Counterpart =
   | { readonly gone: string }
   | {
       readonly route: Route;
-      /** Its path with the parameter names of the served version. */
+      /** The path of `route` with the parameter names of the served version. */
       readonly targetPathWithOwnNames: string;
       /** Why this is probably the counterpart; empty if it is certain. */
       readonly note: string;

@@ -56,7 +56,7 @@ export function likenessOf(from: SubSchema, to: SubSchema, named: NamedSchemasPa
       ? 'convertible'
       : likenessOf(items, wantedItems, named, depth + 1);
   if (type === 'array' || wantedType === 'array') {
-    // The first item of an array may become a single value, or a single value the only item of an array.
+    // An array may become its first item, and a single value may become an array of one item.
     const [sourcePart, targetPart] = type === 'array' ? [items, target] : [source, wantedItems];
     if (sourcePart === undefined || targetPart === undefined) return undefined;
     return likenessOf(sourcePart, targetPart, named, depth + 1) && 'convertible';
@@ -79,7 +79,7 @@ function objectLikeness(source: PlainSchema, target: PlainSchema): Likeness {
   return sharedCount / largerCount >= 0.5 ? 'same' : sharedCount > 0 ? 'convertible' : undefined;
 }
 
-/** The share of the listed values that the target lists, too. 1 if neither side lists values; 0 if only one side lists them. */
+/** The share of the source's listed values that the target also lists. 1 if neither side lists values; 0 if only one side does. */
 function shareOfValues(source: PlainSchema, target: PlainSchema): number {
   const [sourceValues, targetValues] = [listedValuesOf(source), listedValuesOf(target)];
   if (!sourceValues && !targetValues) return 1;

@@ -45,18 +45,18 @@ interface ObjectPlan {
   readonly fields: Map<string, FieldPlan>;
   /** Key: the name that a field has after the operations so far. Value: its name before the pass. */
   readonly originalNames: Map<string, string>;
-  /** For an object that already has a field with the new name of a renamed field. Key: this name. */
+  /** Key: the new name of a renamed field. Used for objects that already have a field with this name. */
   readonly collisions: Map<string, Collision>;
   /** Fields that are set after the pass. Key: the name of the field. */
   readonly added: Map<string, Extract<Operation, { kind: 'default' | 'const' }>>;
 }
 
-/** A rename of `a` to `b`, for an object that already has a field `b`: the old `b`. */
+/** An operation renames `a` to `b`: what is done with a field `b` that an object has before the pass. */
 interface Collision {
   readonly renamedField: FieldPlan;
-  /** The index of the first step of `renamedField` after the rename. The old `b` gets only this step and later ones. */
+  /** The index of the first step of `renamedField` that follows the rename. Earlier steps do not apply to the old `b`. */
   readonly firstStep: number;
-  /** `a`, and `x` if an earlier operation renames `x` to `a`. If the object has one of these fields, the old `b` is dropped. */
+  /** The earlier names of `renamedField`: `a`, and `x` if `x` was renamed to `a`. If an object has one of them, its old `b` is dropped. */
   readonly earlierNames: readonly string[];
 }
 
@@ -105,7 +105,7 @@ function addTo({ fields, originalNames, collisions, added }: ObjectPlan, name: s
     return true;
   }
   const original = originalNames.get(name) ?? name;
-  // An earlier operation of the plan has dropped or renamed the field with this name. `collisions`: that field got the name by a rename.
+  // An earlier operation of the plan has dropped or renamed the field with this name, which may itself come from a rename (`collisions`).
   const isGone = !originalNames.has(name) && (fields.has(name) || collisions.has(name));
   if (added.has(name) || isGone) return false;
   if (operation.kind === 'rename' && isUsed(operation.to.at(-1) ?? '')) return false;

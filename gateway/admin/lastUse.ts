@@ -12,8 +12,8 @@ const busyIntervalMs = 5_000;
 const firstWaitMs = 2_000;
 
 /**
- * Adds two times for each version to a report: its last call, as `lastInFlight`, and its last use, which is a call that did not fail,
- * of a client that is not ignored and has no waiver. Calls from before the start are only in the ledger.
+ * Adds to a report the times of the last call (`lastInFlight`) and of the last use (`lastUsed`) of each version. A use is a call that
+ * did not fail, of a client that is not ignored and has no waiver. Calls from before the start are only in the ledger.
  */
 export class LastUse {
   readonly #usage: () => LedgerClient | undefined;

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { largestFileBytes, piecesOfRegularFile } from '../shared/fileSystem.ts';
 import { digestOfFailure } from './referencedFiles.ts';
 
-// A file that has not changed for this long is complete: an editor may empty a file before it writes it.
+// A file counts as complete when it has not changed for this long. An editor may empty a file before it writes it.
 const defaultRestMs = 150;
 // The shortest time between two checks, however many events the folder has.
 const minCheckIntervalMs = 40;
@@ -92,7 +92,7 @@ class FileWatch implements Watch {
   #readDigest: string | undefined;
   /** The earliest time of the next read; in the future only after a large file was read. */
   #mayReadAt = 0;
-  /** While the file keeps changing: when the change began, or the last report during it. Undefined: the file is at rest. */
+  /** While the file keeps changing: when it began to change, or was last reported if that is later. Undefined: the file is at rest. */
   #unsettledSince: number | undefined;
   /** The content that was read before, while the file keeps changing. */
   #earlier: (Content & { readonly signature: string }) | undefined;
@@ -130,7 +130,7 @@ class FileWatch implements Watch {
     const path = this.#realPathOf(this.#file);
     if (path === this.#path) return;
     this.#path = path;
-    // No digest equals ''. So the last report is forgotten: a content that was rejected at another path may be accepted at this one.
+    // No digest equals '', so the last reported content counts as new. It may be accepted here, although it was rejected at another path.
     this.#lastReadDigestAtReport = '';
     const folders = new Set([dirname(this.#file), dirname(path)]);
     for (const [folder, watcher] of this.#folders) {

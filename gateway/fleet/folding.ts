@@ -22,8 +22,8 @@ export interface Folding {
  */
 export async function foldNames(sql: Sql, { subject, others, keep, version, day }: Folding): Promise<void> {
   const othersId = await idOf(sql, subject, others);
-  // Among names with equal requests the latest stay: a new regular client may have only one request. A name whose requests all
-  // began on an earlier day has 0 requests on this day. It counts like a name with 1, because it was in use.
+  // Of names with equal requests, the latest are kept: a new regular client may have only one request. A name with 0 requests was also
+  // in use, by requests that began on an earlier day. So it counts like a name with 1 request.
   const rows = await sql.query<{ item: number }>(
     `SELECT item FROM ${schemaName}.${subject}_day WHERE version = $1 AND span = $2 AND item <> $3
       ORDER BY GREATEST(requests, 1) DESC, last DESC OFFSET $4`,
@@ -88,8 +88,8 @@ async function sumBlock(
 }
 
 /**
- * For each brownout that refused folded clients on this day: adds all requests that it refused to these clients, also on other days,
- * to `othersId`.
+ * For each brownout that refused folded clients on this day: moves all refused requests of these clients, also of other days, to
+ * `othersId`.
  */
 async function foldBrownouts(sql: Sql, version: number, day: number, foldedIds: readonly number[], othersId: number) {
   await sql.query(

@@ -173,7 +173,7 @@ async function earlierImport(sql: Sql, fileId: string, until: number, file: stri
   );
 }
 
-/** Stand-ins for the two salts: `client_name` gets the salts of the file and of the fleet, and only checks whether they are equal. */
+/** Arguments for `client_name` in place of the salts of the file and of the fleet. It only checks whether the salts are equal. */
 function comparedSalts(areEqual: boolean): readonly string[] {
   return ['file', areEqual ? 'file' : 'fleet'];
 }

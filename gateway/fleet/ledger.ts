@@ -4,7 +4,7 @@ import { schemaVersion } from '../usage/ledger/schema.ts';
 import { type PooledConnection, Postgres, StoreError } from './postgres.ts';
 import { assertReadable, schemaName } from './schema.ts';
 
-// For one statement. With the time to connect added, it is shorter than the time that the admin API waits for an answer.
+// The limit of one statement. Together with the time to connect, it is shorter than the admin API waits for an answer.
 const defaultTimeoutMs = 20_000;
 // The server cancels a statement after this share of the timeout. The client gives up later, in case the server hangs.
 const serverShare = 0.9;

@@ -11,7 +11,7 @@ import { namesLock, partitionSizes, schemaName, setMeta, sumTables } from './sch
 const maintenanceLock = 0x56474d54;
 // Partitions exist this long before their first row.
 const aheadMs = 40 * dayMs;
-// If a query reads a table for longer than this, the table is dropped or sorted an hour later.
+// The longest wait for a query that reads a table which is to be dropped or sorted. If it takes longer, a later run tries again.
 const lockTimeout = '2s';
 // When a partition ended this long ago, hardly any new rows arrive in it.
 const sortedAfterMs = 2 * dayMs;
@@ -64,7 +64,7 @@ async function foldExcess(sql: Sql, now: number, limits: NameLimits): Promise<vo
   ] as const;
   for (const { subject, others, keep } of subjects) {
     const today = spanAt('day', now);
-    const mostNames = keep + 1; // The name of the others is one more.
+    const mostNames = keep + 1; // `keep` names, and the name `others`.
     const crowdedDays = await sql.query<Pick<Folding, 'version' | 'day'>>(
       `SELECT version, span AS day FROM ${schemaName}.${subject}_day WHERE span BETWEEN $1 AND $2
         GROUP BY version, span HAVING COUNT(*) > $3`,
@@ -193,7 +193,7 @@ function endOfPartition(partition: string, spanLength: SpanLength): number {
   );
 }
 
-/** Drops the partitions that end before `instant`, epoch ms. */
+/** Drops the partitions that end at `instant` or earlier, epoch ms. */
 async function dropPartitions(sql: Sql, table: string, spanLength: SpanLength, instant: number): Promise<void> {
   const partitions = await sql.query<{ name: string }>(
     `SELECT relname AS name FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid

@@ -13,7 +13,7 @@ export interface MembersCheck {
   readonly gone: readonly GatewayRow[];
   /** Addresses that are expected to be gateways, and from which no gateway was heard. */
   readonly unheardAddresses: readonly string[];
-  /** Set if no lookup has listed this gateway for a minute: the reason. Until a lookup lists it, `gone` is empty. */
+  /** Why no lookup has listed this gateway for a minute; undefined: no problem. If the last lookup did not list it, `gone` is empty. */
   readonly problem: string | undefined;
 }
 

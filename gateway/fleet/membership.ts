@@ -54,7 +54,7 @@ export interface StoredVersionLoad extends VersionLoad {
 
 /** The column `report`. A field that is added later needs no migration. */
 interface StoredReport {
-  /** The run that wrote the report. It may precede the run of the row: an earlier release writes the row without this column. */
+  /** The run that wrote the report. A later run with an earlier release updates the row, but not this column. */
   readonly epoch: number;
   /** ms */
   readonly silent_after?: number | undefined;
@@ -191,7 +191,7 @@ export class Membership {
     );
   }
 
-  /** Called if a later run has the same id: a copy of the ledger runs elsewhere. With a new id, both gateways are visible. */
+  /** Called if a later run has the same id: a gateway runs with a copy of the ledger. With a new id, both gateways are visible. */
   #takeNewId(): void {
     this.#currentIdentity = { ...this.#currentIdentity, instance: randomUUID() };
     this.#copiedLedgerProblem =

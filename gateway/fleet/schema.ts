@@ -80,7 +80,7 @@ const createTables = `
     ${countColumns.map((column) => `${column} bigint NOT NULL`).join(', ')},
     PRIMARY KEY (version, span, instance)
   );
-  -- The runs of each gateway. epoch: the number of the run. began, seen: when it counted, epoch ms.
+  -- The runs of each gateway. epoch: the number of the run. began, seen: the period in which it counted, epoch ms.
   CREATE TABLE runs (
     instance uuid NOT NULL, epoch bigint NOT NULL, began bigint NOT NULL, seen bigint NOT NULL, PRIMARY KEY (instance, epoch)
   );

@@ -47,8 +47,8 @@ export async function writeSharedConfig(sql: Sql, { record, hash, gateway, age }
 }
 
 /**
- * Stores what a gateway has decided about brownouts. Earlier decisions of the fleet are kept, except approvals: another decision
- * replaces them.
+ * Stores what a gateway has decided about brownouts. A decision that the fleet already has is kept, unless it is an approval and the
+ * new decision is not.
  * @returns the decisions in effect. @throws StoreError
  */
 export async function shareBrownouts(sql: Sql, records: readonly BrownoutRecord[]): Promise<BrownoutRecord[]> {

@@ -71,8 +71,8 @@ export class StoreConnection implements Sql, Transactions {
     } catch (error) {
       if (!isConnected || !isStatementFailure(error))
         this.#noteProblem(error instanceof Error ? error.message : String(error));
-      // The next statement connects and migrates again: after a refused statement, too, because a table may be missing. Statements
-      // that are running are not interrupted.
+      // The next statement connects and migrates again, also after a refused statement, because a table may be missing. Statements that
+      // are running are not interrupted.
       const staysOpen = isConnected && isTransient(error);
       if (this.#contact === contact && !staysOpen) void this.close();
       throw error;

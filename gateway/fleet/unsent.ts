@@ -12,8 +12,8 @@ export interface CountedCalls {
   /** The time of this report. Later calls are not in it. */
   readonly at: number;
   /**
-   * Id of another gateway → the last question of that gateway that this gateway had read before `at`. This report answers that
-   * question. Absent: this gateway runs an earlier release.
+   * Id of another gateway → its last question that this gateway had read before `at`. This report answers the question.
+   * Absent: this gateway runs an earlier release.
    */
   readonly answers?: Readonly<Record<string, CountsQuestion>>;
   readonly unsent: UnsentCalls;

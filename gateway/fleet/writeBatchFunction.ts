@@ -13,7 +13,7 @@ export interface SumTable {
 
 interface BatchTables {
   readonly schemaName: string;
-  /** The number of an advisory lock. Adding a batch shares it. The maintenance takes it alone, to delete names. */
+  /** The number of an advisory lock. It is shared while a batch is added, and exclusive while the maintenance deletes names. */
   readonly namesLock: number;
   readonly sumTables: readonly SumTable[];
   /** The columns of a row that are added up. */

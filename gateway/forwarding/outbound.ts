@@ -75,7 +75,7 @@ export interface OutgoingResponse {
   write(text: '', encoding: 'latin1'): unknown;
   /** How many written bytes the kernel has not accepted. */
   readonly writableLength: number;
-  /** After `end`: destroys the response unless the kernel accepts the rest within `ms`. Absent: the caller watches this. */
+  /** After `end`: destroys the response unless the kernel accepts the rest within `ms`. Absent: the caller has to do this. */
   setUnsentTimeout?(ms: number): void;
   addTrailers(trailers: [name: string, value: string][]): void;
   end(text?: string, encoding?: BufferEncoding): unknown;
@@ -161,7 +161,7 @@ export interface Adaptation {
   adaptRequestBody(body: Buffer): Failure | undefined | Promise<Failure | undefined>;
   /** `pass`: the body is passed on as it arrives. `whole`: `adaptBody` changes it. */
   bodyHandling(head: ResponseHead): 'pass' | 'whole' | Failure;
-  /** The head for the client. `length`: of a body that was changed; undefined: the body is passed on, or there is none. */
+  /** The head for the client. `length`: the length of the changed body; undefined: the body is passed on, or there is none. */
   adaptHead(head: ResponseHead, length?: number): ResponseHead;
   /**
    * Returns the changed body. It is a promise if another thread changes the body, or while the validator of the contract is being
@@ -169,8 +169,8 @@ export interface Adaptation {
    */
   adaptBody(head: ResponseHead, body: Buffer | string): Buffer | string | Failure | Promise<Buffer | string | Failure>;
   /**
-   * Reserves memory for further `bytes` of a body, as they arrive. Undefined: they are reserved. Otherwise this body, or all such bodies
-   * together, are too large. `pass`: the response is passed on unchanged. A failure: the exchange ends with it.
+   * Reserves memory for further `bytes` of a body, as they arrive. Undefined: they are reserved. If this body, or all such bodies together,
+   * are too large, returns `pass` to pass the response on unchanged, or the failure with which the exchange ends.
    */
   reserveMemory(bytes: number): Failure | 'pass' | undefined;
 }

@@ -16,7 +16,7 @@ let buffersInUse = 0;
 const largeReadBytes = 32 * 1024;
 const smallReadBytes = 8 * 1024;
 
-/** A part of what was read. It stays as it is until the next read of the same socket: bytes of the shared buffer are copied. */
+/** Bytes that were read, and that stay valid until the next read of the same socket. Bytes of the shared buffer are copied. */
 export function copyIfShared(buffer: Buffer, start: number, end: number): Buffer {
   const bytes = buffer.subarray(start, end);
   return buffer === sharedBuffer ? Buffer.from(bytes) : bytes;

@@ -108,12 +108,12 @@ function freezeMessages(old: AcceptedVersion, version: AcceptedVersion, use: Ver
 export interface NewServingAdapter {
   /** The adapted version: `v1`. */
   readonly version: string;
-  /** Of the contracts of the version, and of the version whose backend answers. */
+  /** The digests of two contracts: of this version, and of the version whose backend answers. */
   readonly contractDigest: string | undefined;
   readonly fromContractDigest: string | undefined;
   /** Changes with the settings of the adapter and with both contracts. */
   readonly hash: string | undefined;
-  /** The number of comparisons without an undeclared difference that each route in use needs. */
+  /** The number of clean comparisons that each route in use needs. */
   readonly pairs: number;
   /** The adapted routes: `GET /drinks/{id}`. */
   readonly routes: readonly string[];
@@ -216,7 +216,7 @@ function uncoveredMessages(
 ): string[] {
   const uncovered = before.flatMap(({ client, clients = [], until }) => {
     const stillCovered = new Set(after.filter((one) => one.until >= until).flatMap((one) => one.clients ?? []));
-    // `clients` also has the waived name with each kind of client in front: for `x-api-key:#4f2a`, also `user-agent:x-api-key:#4f2a`,
+    // `clients` also has the waived name after each kind of client. For `x-api-key:#4f2a`, it also has `user-agent:x-api-key:#4f2a`,
     // which no request has.
     const isClient = (one: string): boolean => !client.includes(':#') || !one.endsWith(`:${client}`);
     return clients.filter((one) => !stillCovered.has(one) && isClient(one));
@@ -230,7 +230,7 @@ function uncoveredMessages(
   ];
 }
 
-/** Messages about a sunset that the edit changes, of the version or of a route that ends before it. */
+/** Messages about changed sunsets: of the version, and of routes that end before their version. */
 function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: EditedConfig, now: number): string[] {
   if (stageOf(old, now) === 'retired') return [];
   const { notice } = after.guard;
@@ -239,8 +239,8 @@ function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: E
   const endsByShape = new Map([...(old.ends ?? []), ...(version.ends ?? [])].map((end) => [routeShapeOf(end), end]));
   const ofRoutes = [...endsByShape].flatMap(([shape, { method, path }]) => {
     const [before, after] = [old, version].map(({ ends }) => ends?.find((one) => routeShapeOf(one) === shape)?.sunset);
-    // A route without a sunset of its own ends with its version. If it had none before the edit either, it gets no message:
-    // `ofVersion` is enough.
+    // A route without a sunset of its own ends with its version. For a route without one before and after the edit, `ofVersion` is
+    // enough.
     const versionSunset = before === undefined ? undefined : version.sunset;
     return sunsetMessage(`${method} /${old.name}${path}`, before ?? old.sunset, after ?? versionSunset, notice, now);
   });

@@ -38,7 +38,7 @@ function describeSettings(before: Snapshot, after: Snapshot): string[] {
   );
   return [
     ...(differ(reloadableIn(before.gateway), reloadableIn(after.gateway)) ? ['gateway: settings changed'] : []),
-    // They decide which clients a brownout refuses, and with which status.
+    // The settings of `brownout` decide which clients a brownout refuses, and with which status.
     ...(differ(before.brownout, after.brownout) ? ['brownout: settings changed'] : []),
     ...notApplied.map(([key]) => `${key}: applied at the next start`),
     ...raisedLimits.map((name) => `gateway.limits.${name}: a higher limit is applied in full at the next start`),

@@ -218,14 +218,14 @@ export class Dispatcher {
           state.failureNotices.failed(
             `${host} does not accept notifications: ${result}.  Each is tried again for ${inWholeUnits(giveUpMs)}.`,
           );
-        // Other events for this receiver would probably fail, too, so it is paused. For the age 0, `pauseAfter` never gives up.
+        // Other events for this receiver would probably fail, too, so it is paused. With an age of 0, `pauseAfter` always returns a pause.
         state.failuresInRow = isSent ? 0 : state.failuresInRow + 1;
         state.pausedUntil = isSent ? 0 : now + (pauseAfter(state.failuresInRow, 0, answer) ?? 0);
       }
     }
   }
 
-  /** Records the last result, if the queue does not have it: otherwise the event is sent again. @returns whether the queue has it */
+  /** Records the last result if the queue does not have it, so that the event is not sent again. @returns whether the queue has it */
   async #record(kind: QueueKind, { unrecorded }: ReceiverState): Promise<boolean> {
     const result = unrecorded.get(kind);
     if (result === undefined) return true;

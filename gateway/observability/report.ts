@@ -27,7 +27,7 @@ export interface VersionReport {
   readonly inFlight: number;
   /** Requests that wait because a limit is reached. */
   readonly waiting: number;
-  /** When a request or stream was last in flight, epoch ms; the current time while one is. Undefined: not since the start. */
+  /** When a request or stream was last in flight, epoch ms: now, if one still is in flight. Undefined: not since the start. */
   readonly lastInFlight: number | undefined;
   /** When the version was last used, by the rules of the retirement verdict. Null: never. Undefined: not known. */
   readonly lastUsed?: number | null | undefined;

@@ -71,7 +71,7 @@ export class ActiveVersion {
   readonly version: Version;
   /** The targets that serve this version: the targets of `adaptedFrom`, if it is set. */
   readonly pool: Pool;
-  /** By the settings of this version, also if it has the pool of `adaptedFrom`. */
+  /** The budget by the settings of this version, even if `pool` is the pool of `adaptedFrom`. */
   readonly retryBudget: RetryBudget;
   /** The version whose backend serves this version through an adapter. Undefined: the version has a backend of its own. */
   readonly adaptedFrom: Version | undefined;

@@ -103,7 +103,7 @@ export class Exchange implements Outbound, InFlight {
   /** Set if the version is served by an adapter, or the client asks for unknown members. */
   adaptation: ExchangeAdaptation | undefined;
   chosenTarget: Target | undefined;
-  /** Undefined until the request is forwarded, and if the application answers it. */
+  /** Set when the request is forwarded. Stays undefined if the application answers the request. */
   forwarding: Forwarding | undefined;
   observer: Outbound['observer'];
   /** Set if the request was counted before its end. */

@@ -85,7 +85,7 @@ export interface PlanQuery {
   readonly candidate: Snapshot;
   /** The configuration that is applied now; undefined: unknown. */
   readonly running: Snapshot | undefined;
-  /** The start of the period whose requests are planned for, epoch ms. It ends at `now`. */
+  /** The plan counts the requests from this instant to `now`, epoch ms. */
   readonly since: number;
   readonly now: number;
   /** The instant for which the stages of the candidate are computed, epoch ms. */

@@ -40,7 +40,7 @@ export interface BrownoutControlOptions {
   readonly estimate: (version: Version, window: BrownoutWindow, now: number) => Promise<BrownoutEstimate | undefined>;
   /** Stores new records and returns all records that are in effect. Undefined: the ledger, or the store of the fleet, does not answer. */
   readonly storeAndRead: (records: readonly BrownoutRecord[]) => Promise<readonly BrownoutRecord[] | undefined>;
-  /** Tells all processes that serve clients which brownouts may refuse them, and which brownouts are cancelled. */
+  /** Tells all processes that serve clients which brownouts may refuse requests, and which are cancelled. */
   readonly restrict: (update: Pick<RestrictionState, 'brownouts' | 'cancelled'>) => Promise<void>;
 }
 

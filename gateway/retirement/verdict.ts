@@ -93,7 +93,7 @@ function ledgerReasons(facts: RetirementFacts): Remark[] {
     reasons.push({ code: 'ledger_empty', text: 'The usage ledger is empty.' });
   } else if (coveredSince > since) {
     const never = 'it can never cover the quiet period, because usage.retention is shorter';
-    // `since` is a full hour, unless `quiet` is shorter.
+    // `since` is the start of an hour, unless `quiet` is shorter than an hour.
     const firstSince = quiet < hourMs ? coveredSince : Math.ceil(coveredSince / hourMs) * hourMs;
     const then =
       quiet > retention ? never : `it will cover ${lastPeriodInWords(quiet)} at ${rfc3339(firstSince + quiet)}`;
@@ -118,7 +118,7 @@ function hiddenReasons(facts: RetirementFacts): Remark[] {
   const { version, withoutRoute, quiet } = facts;
   if (withoutRoute === 0) return [];
   const counted = `${plural(withoutRoute, 'request')} to /${version} in ${lastPeriodInWords(quiet)}`;
-  const text = `${counted} may be calls of ${subjectOf(facts)}: the version had more routes than usage.max_routes, and the others are counted together as other.`;
+  const text = `${counted} may be calls of ${subjectOf(facts)}: the version had more routes than usage.max_routes, and the routes beyond it are counted together under the name other.`;
   return [{ code: 'routes_folded', text }];
 }
 

@@ -48,7 +48,7 @@ function versionJson(
   now: number,
 ): object {
   const { basePath, publicUrl = '' } = snapshot.gateway;
-  // A waiver that is running: the version is retired, but still serves the client. The one that ends last is the last.
+  // By a waiver, a retired version still serves the client. `runningWaivers` sorts by end, so this finds the waiver that ends last.
   const waiver = runningWaivers(version, now).findLast(({ clients }) => clients.includes(client));
   const successor = successorOf(version, snapshot, now);
   const guide = guidePath(version, successor, snapshot);

@@ -11,7 +11,8 @@ type PossibleSchemas = readonly Schema[] | undefined;
 
 // Values that are nested deeper are not compared.
 const deepestPath = 32;
-// Fields of one object that no contract lists. Further ones are recorded as `*`, because the object is probably a map.
+// How many fields of one object are recorded although no contract lists them. Further fields are recorded as `*`, because the object
+// is probably a map.
 const maxUnlisted = 64;
 
 /** Limits the paths that are recorded for one route and status, because a backend may send new field names in each body. */
@@ -182,8 +183,8 @@ function itemSchemas({ view }: Schema): readonly SubschemaRef[] {
 }
 
 /**
- * The schemas of the entries of a map. Empty if the object is not a map. A schema describes a map if it allows unlisted fields, but
- * not with any value.
+ * The schemas of the entries of a map. Empty if the object is not a map. A schema describes a map if it has `patternProperties`, or
+ * if it restricts the values of unlisted fields.
  */
 function entrySchemas({ view }: Schema): readonly SubschemaRef[] {
   const { additional } = view;

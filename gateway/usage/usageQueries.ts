@@ -54,7 +54,7 @@ export interface UsageQueries {
   pastClients(version: string, until: number, now: number, shortestPause?: number): Promise<readonly PastClient[]>;
   /**
    * The clients that used a version on the days from `since` to `until` (UTC), and did not use it during the time `absence` before
-   * `since`; the earliest first. If the ledger begins less than `absence` before `since`, first uses are left out.
+   * `since`; the earliest first. If the ledger begins less than `absence` before `since`, clients without an earlier use are left out.
    */
   arrivals(version: string, period: ArrivalPeriod): Promise<readonly Arrival[]>;
   /** Every client of either version with its requests to each, without `other clients`. */
@@ -222,7 +222,7 @@ export interface ClientMovement {
 
 /** What comparisons of responses have found. Each gateway keeps its own. */
 export interface EvidenceQueries {
-  /** All rows of a version: of each version that it was compared with, under the present and the former contracts. */
+  /** The rows of all comparisons of a version, also of those under contracts that have changed since. */
   of(version: string): Promise<readonly EvidenceRow[]>;
 }
 
@@ -282,8 +282,8 @@ export interface RefusedClient {
    */
   readonly lastCallInRetryPeriod: number;
   /**
-   * The client's last use of the successor before `moveUntil`. A use before the day of the brownout may be left out. 0: there
-   * is no other use.
+   * The client's last use of the successor before `moveUntil`; 0: there is none. Also 0, in some cases, if that use was before
+   * the day of the brownout.
    */
   readonly successorUse: number;
 }

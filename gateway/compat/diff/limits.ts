@@ -61,12 +61,12 @@ export function compareLimits(pair: SchemaPair): void {
   for (const keyword of minimums) if (pair.isKeywordComparable(keyword)) compareCounts(pair, keyword, 1);
   for (const keyword of maximums) if (pair.isKeywordComparable(keyword)) compareCounts(pair, keyword, -1);
   for (const keyword of new Set([...old.jsonValues.keys(), ...now.jsonValues.keys()])) {
-    if (!isComparedAsType(keyword) && pair.isKeywordComparable(keyword)) compareJsonValues(pair, keyword);
+    if (!isComparedElsewhere(keyword) && pair.isKeywordComparable(keyword)) compareJsonValues(pair, keyword);
   }
 }
 
 /** Formats are compared by `compareTypes`, and `contentEncoding` and `contentMediaType` by `compareNotations`. */
-function isComparedAsType(keyword: string): boolean {
+function isComparedElsewhere(keyword: string): boolean {
   return keyword === 'format' || keyword.startsWith('content');
 }
 
@@ -122,7 +122,7 @@ function compareJsonValues(pair: SchemaPair, keyword: string): void {
   const keepsAllOld = [...(old?.value ?? [])].every((text) => now?.value.has(text));
   const addsNothing = [...(now?.value ?? [])].every((text) => old?.value.has(text));
   if (keepsAllOld && addsNothing) return;
-  if (keyword === 'multipleOf' && isEveryInteger(pair.old, old) && isEveryInteger(pair.new, now)) return;
+  if (keyword === 'multipleOf' && acceptsAllIntegers(pair.old, old) && acceptsAllIntegers(pair.new, now)) return;
   if (now && !addsNothing && oldValuesSatisfy(pair, (value) => satisfiesJsonValues(value, keyword, now.value))) return;
   if (keepsAllOld || addsNothing) {
     addLimitChange(pair, keyword, keepsAllOld ? 1 : -1, old?.at, now?.at);
@@ -133,8 +133,8 @@ function compareJsonValues(pair: SchemaPair, keyword: string): void {
   else pair.addChange('limit', 'changed', keyword, old?.at, now?.at);
 }
 
-/** Whether the schema accepts integers, and its `multipleOf` excludes none of them. */
-function isEveryInteger({ types }: View, divisors: Limit<ReadonlySet<string>> | undefined): boolean {
+/** Whether the schema is limited to integers, by its type or by `multipleOf: 1`, and accepts all of them. */
+function acceptsAllIntegers({ types }: View, divisors: Limit<ReadonlySet<string>> | undefined): boolean {
   if (divisors !== undefined) return [...divisors.value].every((divisor) => divisor === '1');
   return types?.has('integer') === true && !types.has('number');
 }

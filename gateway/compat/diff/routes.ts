@@ -42,7 +42,7 @@ export function addOperations(
   documents: Documents,
   into: Map<string, Route>,
 ): void {
-  // Operations beside a `$ref` also count. Without a `$ref`, both are the same object.
+  // Operations beside a `$ref` also count. Without a `$ref`, `written` and the resolved item are the same object.
   for (const item of new Set([documents.resolve(written), written])) {
     const standard = methods.map((method) => [method, below(item, method)] as const);
     for (const [method, operation] of [...standard, ...entriesOf(below(item, 'additionalOperations'))]) {
@@ -105,8 +105,8 @@ export function serversOf({ item, operation }: Route, { root }: Documents, versi
 
 /**
  * The old base paths that no longer exist, and all new ones. Undefined: no base path was removed, or the old contract lists no
- * servers. Contracts often list one host for each environment. So if an old base path remains, another one counts as removed
- * only if its host remains.
+ * servers. Contracts often list one host for each environment. So if an old base path remains, another base path counts as
+ * removed only if its host remains.
  */
 export function changedBasePaths(
   old: Servers,
@@ -129,7 +129,7 @@ function comparableAddresses(old: Servers, now: Servers): [readonly ServerAddres
   return [old.addresses.filter(isRemote), now.addresses.filter(isRemote)];
 }
 
-/** The hosts of a new address. One without a host counts for every host that had its path in the old contract. */
+/** The hosts of a new address. An address without a host counts for every host that had the same path in the old contract. */
 function hostsOf({ host, path }: ServerAddress, before: readonly ServerAddress[]): readonly string[] {
   return host === '' ? [host, ...before.filter((one) => one.path === path).map((one) => one.host)] : [host];
 }

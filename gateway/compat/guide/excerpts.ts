@@ -12,18 +12,18 @@ export interface OldAndNew<T> {
 const maxExcerptLines = 40;
 
 /**
- * The parts of two bodies that the changes at `paths` affect. `base` is the path from the body to the value that `paths` are
+ * The parts of two bodies that the changes at `paths` affect. `subjectPath` is the path from the body to the value that `paths` are
  * relative to. Undefined if both excerpts are the same, or if there is none.
  */
 export function excerptsOf(
   bodies: OldAndNew<ExampleBody | undefined>,
-  base: readonly string[],
+  subjectPath: readonly string[],
   paths: readonly (readonly string[])[],
 ): BeforeAfter | undefined {
   const selection = selectionOf(paths);
   const excerptOf = (body: ExampleBody | undefined): Excerpt | undefined => {
-    const fallback = base.reduce<SampleValue | undefined>(generatedValueAt, body?.generated);
-    const part = body && select(valueAt(body.example, base), fallback, selection);
+    const fallback = subjectPath.reduce<SampleValue | undefined>(generatedValueAt, body?.generated);
+    const part = body && select(valueAt(body.example, subjectPath), fallback, selection);
     if (part === undefined) return undefined;
     const lines = JSON.stringify(part.value, null, 2).split('\n');
     const shown = lines.length > maxExcerptLines ? [...lines.slice(0, maxExcerptLines - 1), '…'] : lines;

@@ -19,15 +19,15 @@ export interface TopicContext {
 /** Describes the changes of a group, with excerpts of the examples before and after. */
 export function topicOf(group: ChangeGroup, anchor: string, context: TopicContext): Topic {
   const { occurrence, bodies } = bestExamples(group, context);
-  const base = splitSteps(occurrence.steps).path;
-  const valuesAtBase = (from: Bodies): Examples => {
-    return { old: valueAt(from.old?.example, base), new: valueAt(from.new?.example, base) };
+  const subjectPath = splitSteps(occurrence.steps).path;
+  const valuesAtSubject = (from: Bodies): Examples => {
+    return { old: valueAt(from.old?.example, subjectPath), new: valueAt(from.new?.example, subjectPath) };
   };
-  const bodyExamples = valuesAtBase(bodies);
+  const bodyExamples = valuesAtSubject(bodies);
   // Each header has an example of its own.
   const examplesOf = ({ steps }: GroupedChange): Examples =>
     isInHeader(steps)
-      ? valuesAtBase(bodiesAt(occurrence.route, splitSteps([...occurrence.steps, ...steps]).parts, context))
+      ? valuesAtSubject(bodiesAt(occurrence.route, splitSteps([...occurrence.steps, ...steps]).parts, context))
       : bodyExamples;
   const changes = describeChanges(group, examplesOf, context.newNameByRemoval);
   return {
@@ -35,7 +35,7 @@ export function topicOf(group: ChangeGroup, anchor: string, context: TopicContex
     subject: group.subject,
     changes: changes.filter(({ level }) => level !== 'info'),
     additions: changes.filter(({ level }) => level === 'info'),
-    sample: sampleOf(group, base, bodies),
+    sample: sampleOf(group, subjectPath, bodies),
   };
 }
 
@@ -69,12 +69,12 @@ function bodiesAt(route: Route, parts: readonly PartStep[], { contracts, oldRout
 }
 
 /** Only bodies have excerpts. For a header, a parameter or a media type, the sentence is enough. */
-function sampleOf({ changes }: ChangeGroup, base: readonly string[], bodies: Bodies): BeforeAfter | undefined {
+function sampleOf({ changes }: ChangeGroup, subjectPath: readonly string[], bodies: Bodies): BeforeAfter | undefined {
   const inBodies = changesInBodies(changes);
   if (inBodies.length === 0) return undefined;
   return excerptsOf(
     bodies,
-    base,
+    subjectPath,
     inBodies.map(({ path }) => path),
   );
 }

@@ -53,7 +53,7 @@ export function isWithin(inner: ReadonlySet<JsonType> | undefined, outer: Readon
   return [...inner].every((type) => outer.has(type) || (type === 'integer' && outer.has('number')));
 }
 
-/** The keywords of all parts of a schema, without descriptions. A keyword that several parts have has several values. */
+/** The keywords of all parts of a schema, without descriptions. A keyword has one value for each part in which it occurs. */
 export type Keywords = ReadonlyMap<string, readonly Located[]>;
 
 export function keywordsOf(parts: readonly { readonly located: Located }[]): Keywords {
@@ -137,7 +137,7 @@ export function withoutNoopKeywords(keywords: Keywords): Keywords {
   if (!simplifiedKeywords.some((keyword) => keywords.has(keyword))) return keywords;
   const simplified = new Map(keywords);
   if (isContainsNoop(keywords)) for (const name of ['contains', 'minContains', 'maxContains']) simplified.delete(name);
-  // Without `type`, nothing else is left out or replaced: only `not` excludes null then, and `type: integer` would exclude texts.
+  // The rest needs a `type`. Without one, only `not` excludes null, and `type: integer` would also exclude strings.
   if (!keywords.has('type')) return simplified;
   if (excludesNull(keywords)) {
     const others = keywords.get('not')?.filter((at) => !isOnlyNull(at)) ?? [];

@@ -122,7 +122,7 @@ export class Schemas implements SchemaLookup {
 
   /**
    * Adds the schema object at `located`, and those that apply together with it: by `$ref`, `allOf`, or a choice of one.
-   * `hasNullAlternative`: it comes from a choice between one schema and null.
+   * `hasNullAlternative`: the object comes from a choice between one schema and null.
    */
   #collect(located: Located, into: CollectedParts, hasNullAlternative = false): void {
     let at = located;
@@ -143,7 +143,7 @@ export class Schemas implements SchemaLookup {
       const possible = items.filter((one) => !this.#rejectsAll(one));
       const notNull = possible.filter((one) => !this.isNull(one));
       if (notNull.length > 1) continue;
-      // If no alternative allows a value other than null, one that allows null is merged, or one that allows nothing.
+      // If no alternative allows a value other than null, the first one that allows null is merged, or else the first of all.
       const one = notNull[0] ?? possible[0] ?? items[0];
       // If all other alternatives are null, a value that is not null must satisfy this one, as in `allOf`.
       if (one) this.#collect(one, into, hasNullAlternative || (notNull.length === 1 && possible.length > 1));

@@ -22,7 +22,7 @@ import { type Service, serviceOf } from './service.ts';
 /** The merged project of several Compose files. */
 export interface Project {
   readonly name: string;
-  /** The files as they were named. */
+  /** The names of the files, as given. */
   readonly files: readonly string[];
   /** `Fault.file` → the text of the file, to show the line of a fault. */
   readonly texts: ReadonlyMap<string, string>;

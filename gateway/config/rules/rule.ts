@@ -6,14 +6,14 @@ import type { ConfigValues, SchemaNode } from '../schema.ts';
 import type { Contract } from '../snapshot.ts';
 import type { Source } from '../source.ts';
 
-/** Returns faults of a document, except wrong types. Never throws. `now`: epoch ms. */
+/** Returns the faults of a document. The schema reports wrong types. Never throws. `now`: epoch ms. */
 export type ConfigRule = (context: RuleContext, now: number) => Fault[];
 
 export interface RuleContext {
   readonly source: Source;
   /** The JSON Schema of the whole file, in which rules look for unknown keys. Undefined if the file has no unknown key. */
   readonly schema: SchemaNode | undefined;
-  /** The values in the file, without those of a wrong type. `hasValue(source, path)` is true for these as well. */
+  /** The values in the file. A value of a wrong type is left out, although `hasValue(source, path)` is true for it. */
   readonly config: ConfigValues;
   /** The routes with a valid prefix, lowest major first. */
   readonly entries: readonly RouteEntry[];

@@ -83,7 +83,7 @@ export const token = scalar({
 
 const shortestKeyLength = 16;
 
-/** A secret that tags are hashed with. A shorter one could be guessed from known tags. */
+/** A secret that tags are hashed with. A shorter secret could be guessed from known tags. */
 export const tagKey = scalar({
   accepts: ['string'],
   expected: `a key of at least ${shortestKeyLength} characters`,
