@@ -46,8 +46,8 @@ try {
 }
 
 /**
- * Like bench/ledger.ts: 5 % of the clients call daily, 15 % on 30 % of the days, the others on 3 %. A client calls in one hour of such
- * a day, or in up to six hours of the last nine days, because only these have rows by hour.
+ * Like bench/ledger.ts: 5 % of the clients call daily, 15 % on 30 % of the days, the others on 3 %. On such a day, a client calls in
+ * one hour. On the last nine days, which alone have rows by hour, it calls in up to six hours.
  */
 async function fill(): Promise<void> {
   const start = performance.now();

@@ -23,9 +23,9 @@ export const idleConnections: Scenario = {
   title: 'How much memory does an idle connection need?',
   runs: 'unless quick',
   async run(options) {
-    const backend = await startJsonBackend();
+    const backendPort = await startJsonBackend();
     const { installed, notes } = onlyInstalled(selectProxies([...standaloneProxies, nodeRelay], options.onlyProxies));
-    const samples = await measureRounds(installed, options.rounds, (proxy) => measure(proxy, backend));
+    const samples = await measureRounds(installed, options.rounds, (proxy) => measure(proxy, backendPort));
     const figure = (which: string) =>
       `resident memory per connection, ${which} ${connectionsPerStep.toLocaleString('en')}, KiB`;
     const goals = [{ atMost: 4 }];
@@ -40,8 +40,8 @@ export const idleConnections: Scenario = {
   },
 };
 
-async function measure(proxy: ProxyDefinition, backend: number): Promise<{ first: number; second: number }> {
-  const { running, notes, stop } = await startProxies([proxy], backend, checkResponse);
+async function measure(proxy: ProxyDefinition, backendPort: number): Promise<{ first: number; second: number }> {
+  const { running, notes, stop } = await startProxies([proxy], backendPort, checkResponse);
   const [started] = running;
   if (!started) throw new Error(notes.join());
   const sockets: Socket[] = [];

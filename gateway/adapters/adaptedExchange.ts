@@ -135,12 +135,12 @@ export class AdaptedExchange implements ExchangeAdaptation {
   bodyHandling(head: ResponseHead): 'pass' | 'whole' | Failure {
     const { status, contentLength } = head;
     // The backend got no Range field, so it was not asked for a part of a body.
-    if (status === 206 && this.method !== 'HEAD' && this.#changesBody(200)) {
+    if (status === 206 && this.method !== 'HEAD' && this.#changesOrChecksBody(200)) {
       return this.#failureOf({ pointer: '', cause: 'the backend has sent a part of a body' });
     }
     // Redirects and errors often have no body, even if the contract describes one.
     const isBodiless = this.method === 'HEAD' || status === 204 || status === 205 || status === 304;
-    if (isBodiless || (contentLength === 0 && status >= 300) || !this.#changesBody(status)) {
+    if (isBodiless || (contentLength === 0 && status >= 300) || !this.#changesOrChecksBody(status)) {
       if (this.#expectedBytes > 0) this.#state.updateExpectedSize(this.route.name, 0, this.bodyLimit);
       this.#setCountedBytes(0, this.#keptBytes);
       return 'pass';
@@ -158,7 +158,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     // The fields of a 304 and of a response to HEAD describe a body that is not sent. For a 304, it is the body of the 200
     // (RFC 9110 §15.4.5). If that body would be changed, its length is unknown.
     const statusOfUnsentBody = head.status === 304 ? 200 : this.method === 'HEAD' ? head.status : undefined;
-    const wouldChangeBody = statusOfUnsentBody !== undefined && this.#changesBody(statusOfUnsentBody);
+    const wouldChangeBody = statusOfUnsentBody !== undefined && this.#changesOrChecksBody(statusOfUnsentBody);
     return adaptedHead(head, hash, length ?? (wouldChangeBody ? 'unknown' : 'same'));
   }
 
@@ -210,8 +210,8 @@ export class AdaptedExchange implements ExchangeAdaptation {
   }
 
   /** Whether a body of a response with this status would be changed or checked. */
-  #changesBody(status: number): boolean {
-    return status >= 200 && this.method !== 'OPTIONS' && this.#adapter.changesBody(this.route, status);
+  #changesOrChecksBody(status: number): boolean {
+    return status >= 200 && this.method !== 'OPTIONS' && this.#adapter.changesOrChecksBody(this.route, status);
   }
 }
 

@@ -41,7 +41,7 @@ export class BodyAdapter {
   }
 
   /** Whether the bodies of a response are changed or checked. */
-  changesBody(route: CompiledRoute, status: number): boolean {
+  changesOrChecksBody(route: CompiledRoute, status: number): boolean {
     // The operations for this status in routes.yaml.
     const row = route.rowFor(status);
     return row !== undefined && (!row.isEmpty || this.#validator?.hasSchema(route.name, status) === true);

@@ -48,7 +48,7 @@ function hasConversion(operations: readonly Operation[]): boolean {
 interface HeadersToCheck {
   readonly own: ParameterParts;
   readonly other: ParameterParts;
-  /** `/v2` */
+  /** `other`: `/v2` */
   readonly names: { readonly other: string };
   readonly validators: { readonly own: SchemaValidator; readonly other: SchemaValidator };
   /** The number of generated values. */
@@ -82,7 +82,7 @@ export function headerSampleFault(
   return undefined;
 }
 
-/** Whether a parameter is valid if it is read as a text, as a number or as a boolean. `value`: its text, or a list of texts. */
+/** Whether one reading of a parameter is valid: as a text, a number or a boolean. `value`: its text, or a list of texts. */
 export function isValidText(schema: PlainSchema | boolean, value: JsonValue, validator: SchemaValidator): boolean {
   const readings = (['text', 'number', 'boolean'] as const).map((type) => {
     const items = [value].flat().map((one) => (typeof one === 'string' ? typedValueOf(one, { type }) : one));

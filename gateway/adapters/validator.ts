@@ -66,7 +66,7 @@ function passes(validate: ValidateFunction, value: JsonValue): boolean {
 
 const bundleId = 'bundle';
 
-/** The schema with `$ref`s to the named schemas of the bundle. */
+/** A copy of the schema, with the id of the bundle in front of each `$ref`. */
 function withBundle(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withBundle);
   if (typeof schema !== 'object' || schema === null) return schema;

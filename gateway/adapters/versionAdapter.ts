@@ -23,8 +23,8 @@ export class VersionAdapter {
   }
 
   /** Whether the bodies of a response are changed or checked. */
-  changesBody(route: CompiledRoute, status: number): boolean {
-    return this.#bodies.changesBody(route, status);
+  changesOrChecksBody(route: CompiledRoute, status: number): boolean {
+    return this.#bodies.changesOrChecksBody(route, status);
   }
 
   /** Never throws or rejects. */

@@ -69,7 +69,7 @@ export function buildSnapshot(context: RuleContext, filesChangedAt: number): Sna
 function versionOf(
   { key, name, major, route }: RouteEntry,
   { config, source, contracts }: RuleContext,
-  clientsOf: (word: string) => readonly string[],
+  clientsOf: ReturnType<typeof clientFinder>,
 ): Version {
   const { defaults } = config;
   const timeouts = withDefaults(defaults.timeouts, route.timeouts);
@@ -136,7 +136,7 @@ function versionOf(
 
 function freezeOf(
   freeze: RouteEntry['route']['freeze'],
-  clientsOf: (word: string) => readonly string[],
+  clientsOf: ReturnType<typeof clientFinder>,
   ignored: readonly string[],
 ): Version['freeze'] {
   if (freeze?.from === undefined) return undefined;

@@ -96,7 +96,7 @@ export function isSecret(path: Path): boolean {
  */
 export function maskLine(line: string, isNotify = false): string {
   const quotedMasked = line.replace(/"[^"]*"|'[^']*'/g, (quoted) => quoted.replace(/\/\/.*@/, '//***@'));
-  // The path in the URL of a webhook is often a secret. The URL of a target has no path.
+  // If the URL is that of a webhook, its path is often a secret. The URL of a target has no path.
   const hasUrlKey = /\burl["']?\s*:/.test(line);
   const masked = maskUserinfo(
     hasUrlKey ? quotedMasked.replace(/(https?:\/\/[^\s/"',}]+\/)[^\s"',}]+/g, '$1***') : quotedMasked,

@@ -163,7 +163,7 @@ export interface GatewaySettings {
   readonly listen: HostPort;
   readonly admin: HostPort;
   readonly adminToken: string | undefined;
-  /** `open`: calls from this machine need no token. Has no effect without a token. */
+  /** `open`: calls from this machine need no token. Only used with `adminToken`. */
   readonly adminLoopback: 'token' | 'open';
   /** Without a trailing slash: `/api`, or '' for `/`. */
   readonly basePath: string;
@@ -189,7 +189,7 @@ export interface GatewaySettings {
   readonly tls: { readonly cert: string; readonly key: string; readonly hsts: boolean } | undefined;
 }
 
-// Settings for operating versions. Durations in ms, instants in epoch ms.
+// In the settings below, durations are in ms and instants in epoch ms.
 
 /** Limits for reloads that change or remove a version in use. */
 export interface GuardSettings {
@@ -197,7 +197,7 @@ export interface GuardSettings {
   readonly quiet: number;
   /** 0 means off. */
   readonly notice: number;
-  /** Path segment (`v1`) → the reason. The version may no longer be in the file. */
+  /** Path segment (`v1`) → the reason. The file need not list the version. */
   readonly force: ReadonlyMap<string, string>;
 }
 

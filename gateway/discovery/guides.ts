@@ -30,7 +30,7 @@ export function guideHandler(
   clock: Clock,
   notice: (line: string) => void,
 ): RequestHandler {
-  /** The path of a guide, the stage, whether it is waived, and the brownouts → the guide. */
+  /** The path of a guide, and of its old version: the stage, whether a waiver runs, and the brownouts ahead → the guide. */
   const guides = new Map<string, Promise<RenderedGuide>>();
   return (req, res, next) => {
     const now = clock.now();

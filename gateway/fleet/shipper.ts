@@ -38,7 +38,7 @@ export interface FleetBatch {
 export type BatchOutcome = 'applied' | 'known' | 'gap';
 
 export interface ShipperEvents {
-  /** Removes the batch from the ledger. `onOutbox` is called once it is removed. */
+  /** The store has the batch, so the ledger can remove it. Call `onOutbox` after that. */
   readonly onSent: (batch: FleetBatch, outcome: BatchOutcome) => void;
   /** The store answers, but does not accept the batch. It is sent again later. */
   readonly onRefused: (reason: string) => void;

@@ -59,7 +59,7 @@ export class ClientResponse {
     this.#outbound.observer?.onHead(head);
     const { streamIdle, idle } = this.#outbound.timeouts;
     const isStream = isEventStream(head);
-    // A response with Content-Length cannot end early.
+    // If a response with Content-Length ended early, it would be incomplete.
     this.endless = isStream && head.contentLength < 0;
     this.#outbound.stats.streamed = isStream;
     this.idleTimeout = isStream ? streamIdle : idle;

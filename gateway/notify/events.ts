@@ -10,8 +10,8 @@ const dayMs = 86_400_000;
 const lateMs = 7 * dayMs;
 // Without `brownout.notice`, a brownout is reported this long before it begins.
 const defaultNoticeMs = 7 * dayMs;
-// A gateway may find an event again that was sent. The queue remembers sent events until this long after the last time at which
-// they can be found.
+// The queue remembers sent events, because a gateway may find them again. It forgets an event this long after the last time at
+// which a gateway can find the event.
 export const rememberedMs = 30 * dayMs;
 
 /** The most events of one group, such as the new clients of a version on one day (UTC). A summary follows after the day. */
@@ -143,7 +143,7 @@ const brownoutStates: Partial<Record<BrownoutStatus['state'], string>> = {
   skipped: 'is skipped',
 };
 
-/** The brownouts that have begun or ended, or will not begin. Their `data` has the form of those that are announced. */
+/** The brownouts that have begun or ended, or will not begin. `data` has the members of an announced brownout, and `reason`. */
 export function brownoutEvents(
   brownouts: readonly BrownoutStatus[],
   { gateway: { basePath } }: Pick<Snapshot, 'gateway'>,

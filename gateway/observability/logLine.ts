@@ -56,7 +56,7 @@ function keepLast<A, B, C>(make: (a: A, b: B, c?: C) => string): (a: A, b: B, c?
   };
 }
 
-/** From the level to the second of the time, ISO 8601. */
+/** The part of a line from the level to the second of the time. */
 const startOf = keepLast(
   (level: LogLevel, second: number) =>
     `{"level":"${level}","time":"${new Date(second * 1000).toISOString().slice(0, -4)}`,
@@ -68,13 +68,13 @@ const versionOf = keepLast(
     `"${plainField('version', version || undefined)}${plainField('stage', stage)}${textField('client', client)}`,
 );
 
-/** From the address to the name of the path. */
+/** The part from the address to the name of the path. */
 const addressAndMethodOf = keepLast(
   (address: string, how: LogSettings['address'], method: string) =>
     `${plainField('address', shownAddress(address, how))},"method":"${method}","path":`,
 );
 
-/** From the status to the name of the duration. */
+/** The part from the status to the name of the duration. */
 const answerOf = keepLast(
   (status: number, problem: ExchangeRecord['problem'], target: string | undefined) =>
     `,"status":${status}${plainField('problem', problem)}${textField('target', target)},"duration_ms":`,

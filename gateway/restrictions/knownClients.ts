@@ -48,7 +48,7 @@ export interface FreezeStatus extends Pick<FreezeQuery, 'version' | 'from'> {
   readonly reason: string | undefined;
   /** The number of clients first seen before the freeze; undefined unless the freeze is active. */
   readonly known: number | undefined;
-  /** The number of clients first seen since. A lower bound from `maxNewClients` on. */
+  /** The number of clients first seen since. If it is `maxNewClients`, there may be more. */
   readonly newClients: number;
 }
 

@@ -15,7 +15,7 @@ export function shareInWords(share: number): string {
   return `${Number((share * 100).toPrecision(share >= 0.1 ? 3 : 2))}%`;
 }
 
-/** `the last 7 days`; ms. */
+/** A period of `ms` up to now: `the last 7 days`. */
 export function lastPeriodInWords(ms: number): string {
   return `the last ${inWholeUnits(ms)}`;
 }

@@ -33,7 +33,7 @@ export interface LedgerQueryParams {
   /** `GET /api/brownouts/{version}`. */
   readonly brownouts: Pick<PlanQuery, 'now' | 'remarks'> & {
     readonly version: string;
-    /** The number of the brownout or its start; undefined: the last brownout that has begun. */
+    /** Which brownout: its number, or its start; undefined: the last brownout that has begun. */
     readonly window: number | undefined;
   };
   /** `GET /api/shadow/{version}`. */

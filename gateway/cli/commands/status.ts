@@ -22,7 +22,7 @@ import {
   readStatus,
   statusAsText,
   unresponsiveWorkers,
-  waivedClients,
+  waivedClientsText,
 } from '../output/statusReport.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
 
@@ -103,7 +103,7 @@ async function waitUntilSafe(
         `${adaptedInWords(version)} here. Other gateways of the fleet may still use the backend of ${printable(`/${name}`)}.`,
         version,
       );
-    const waived = waivedClients(version);
+    const waived = waivedClientsText(version);
     if (waived !== undefined) return end(1, `/${name} is retired, and still served for ${waived}`, version);
     const isUsedByOthers = isAdapted && (version.blocked_by ?? []).length > 0;
     if (isAdapted && !isUsedByOthers && isBackendIdle(status, version))

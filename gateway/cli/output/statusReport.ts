@@ -228,7 +228,7 @@ function versionLines(versions: readonly RunningVersion[], now: number, width: n
 /** `/v1 is retired, and still served for 1 waived client: acme until 2027-09-01` */
 function waiverLines(versions: readonly RunningVersion[]): string[] {
   const lines = versions.flatMap((one) => {
-    const words = waivedClients(one);
+    const words = waivedClientsText(one);
     return words === undefined ? [] : [`/${printable(one.version)} is retired, and still served for ${words}`];
   });
   return lines.length > 0 ? ['', ...lines] : [];
@@ -255,7 +255,7 @@ function adapterLines(versions: readonly RunningVersion[], now: number, paint: P
 }
 
 /** Undefined: the version serves no waived client. */
-export function waivedClients({ waivers = [] }: RunningVersion): string | undefined {
+export function waivedClientsText({ waivers = [] }: RunningVersion): string | undefined {
   return waiverWords(waivers.map(({ client, until }) => ({ client, until: Date.parse(until) })));
 }
 

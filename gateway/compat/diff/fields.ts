@@ -15,7 +15,7 @@ export function compareFields(pair: SchemaPair): void {
   const [before, after] = [fieldsIn(old, use.direction), fieldsIn(now, use.direction)];
   for (const [name, field] of before) {
     const kept = after.get(name);
-    if (kept === undefined) addRemovedField(pair, name, field);
+    if (kept === undefined) addFieldRemoval(pair, name, field);
     else if (isEmptied(pair, field, kept)) pair.addChange('field', 'removed', name, field.at, kept.at);
     else pair.compareSubschemas({ kind: 'field', name }, field, kept);
   }
@@ -29,7 +29,7 @@ export function compareFields(pair: SchemaPair): void {
   compareAdditional(pair);
 }
 
-function addRemovedField(pair: SchemaPair, name: string, field: SubschemaRef): void {
+function addFieldRemoval(pair: SchemaPair, name: string, field: SubschemaRef): void {
   const { additional, conditions, properties } = pair.new;
   // `properties` may still have the field, for the other direction only.
   const isClosed = additional?.schema.view.rejectsAll === true && conditions.size === 0 && !properties.has(name);

@@ -87,7 +87,7 @@ const basisInWords = {
   silent: 'The versioning rules do not cover it.',
   compatible: 'It is compatible.',
 } as const;
-// In the properties of a result. `routeCount` is the number of all routes.
+// The most routes in the properties of a result. `routeCount` counts all.
 const maxListedRoutes = 100;
 
 /** The report for code scanning (OASIS SARIF 2.1.0). Exempted findings are included as suppressed. */
@@ -168,11 +168,11 @@ export function textOf(text: string): SarifText {
 
 /** The place in the new contract, or else in the old contract. If neither has one, only the file of the new contract. */
 function mainLocation(
-  { old, oldAt, new: now, newAt }: PlacedFinding,
+  { old, oldAt, new: newSite, newAt }: PlacedFinding,
   pair: PairReport,
   workingTree: WorkingTree,
 ): SarifLocation {
-  if (now && (existsInContract(now) || newAt)) return locationOf(now, newAt, workingTree);
+  if (newSite && (existsInContract(newSite) || newAt)) return locationOf(newSite, newAt, workingTree);
   if (existsInContract(old)) return locationOf(old, oldAt, workingTree);
   return { physicalLocation: { artifactLocation: { uri: uriOf(pair.new, workingTree) } } };
 }

@@ -40,7 +40,7 @@ export const successorsHaveNoCycle: ConfigRule = (context) =>
     const message =
       chain.length === 2 ? `${entry.key} is its own successor.` : `The successors form a cycle: ${chain.join(' → ')}.`;
     const path = ['routes', entry.key, 'successor'];
-    return [faultAt(context.source, path, message, 'Name a higher major, or remove it.')];
+    return [faultAt(context.source, path, message, 'Name a higher major, or remove the key.')];
   });
 
 /** The successor of a major is a higher major. */
@@ -49,13 +49,13 @@ export const successorIsHigher: ConfigRule = (context) =>
     if (chain.at(-1) === entry.key) return [];
     const message = `${entry.route.successor} is lower than ${entry.key} itself.`;
     const path = ['routes', entry.key, 'successor'];
-    return [faultAt(context.source, path, message, 'Name a higher major, or remove it.')];
+    return [faultAt(context.source, path, message, 'Name a higher major, or remove the key.')];
   });
 
 /**
  * The versions whose configured successor is not a higher major. Every cycle of successors contains at least one of them. `chain`: the
- * key of the version, and the keys of its successors until there is no further one or a key repeats. In a cycle, the last key is
- * that of the version again.
+ * keys of the version and its successors, up to the last successor or until a key repeats. If the version is in a cycle, its key
+ * is also the last one.
  */
 function versionsWithLowerSuccessor({ entries }: RuleContext): { entry: RouteEntry; chain: string[] }[] {
   const byKey = new Map(entries.map((entry) => [entry.key, entry]));

@@ -52,7 +52,7 @@ export const successorEndsFirst: WarningRule = (context, now) =>
     const path = ['routes', key, 'successor'];
     if (!isInService(next, now)) {
       const message = `${next.key}, the successor of ${key}, is itself retired.`;
-      return [faultAt(context.source, path, message, 'Name a later major, or remove it.')];
+      return [faultAt(context.source, path, message, 'Name a later major, or remove the key.')];
     }
     const isEarlier = next.route.sunset !== undefined && next.route.sunset < (route.sunset ?? Number.POSITIVE_INFINITY);
     if (!isEarlier || route.retired) return [];
@@ -71,7 +71,7 @@ export const contractWithoutCounterpart: WarningRule = (context, now) =>
     return [faultAt(context.source, ['routes', entry.key, 'contract'], message, `Add a contract to ${successor.key}.`)];
   });
 
-/** A row of `moved` gives no link if its new path is missing in the contract of the successor. The successor may be retired. */
+/** A row of `moved` gives no link if its new path is missing in the contract of the direct successor, even of a retired one. */
 export const movedToMissingRoute: WarningRule = (context, now) =>
   context.entries.flatMap((entry) => {
     const next = successorEvenIfRetired(entry, context);

@@ -22,7 +22,7 @@ export async function arrivalsIn(
   if (!(await reads.hasOutcomeColumns())) return [];
   const [id, { begin }] = [await reads.idOf(version), await reads.recordedPeriod()];
   const [firstDay, lastDay] = [spanAt('day', since), spanAt('day', until)];
-  const firstSilentDay = firstDay - Math.ceil(absence / dayMs);
+  const firstAbsenceDay = firstDay - Math.ceil(absence / dayMs);
   if (begin >= firstDay * dayMs) return [];
   const users = await database.all<{ id: number; client: string; at: number; requests: number; first_call: number }>(
     `SELECT item AS id, name AS client, MIN(CAST(span AS BIGINT) * ${dayMs} + client_day.first) AS at,
@@ -33,16 +33,16 @@ export async function arrivalsIn(
       GROUP BY item, name ORDER BY at, item`,
     [id, firstDay, lastDay],
   );
-  const usesInQuietTime = await database.all<{ item: number }>(
+  const usesInAbsencePeriod = await database.all<{ item: number }>(
     `SELECT DISTINCT item FROM client_day WHERE version = ? AND span BETWEEN ? AND ? AND ${isUseSql}`,
-    [id, firstSilentDay, firstDay - 1],
+    [id, firstAbsenceDay, firstDay - 1],
   );
-  const idsInQuietTime = new Set(usesInQuietTime.map(({ item }) => item));
+  const idsInAbsencePeriod = new Set(usesInAbsencePeriod.map(({ item }) => item));
   const isNew = ({ first_call: firstCall }: { readonly first_call: number }): boolean => firstCall >= firstDay * dayMs;
-  const candidates = users.filter((one) => isNew(one) || !idsInQuietTime.has(one.id));
+  const candidates = users.filter((one) => isNew(one) || !idsInAbsencePeriod.has(one.id));
   const returning = candidates.filter((one) => !isNew(one)).slice(0, maxLookedUp);
-  // A list of days: with the list of clients, each row is looked up by the primary key.
-  const earlierDays = spanNumbers({ from: spanAt('day', begin), to: firstSilentDay - 1 });
+  // The query lists days and clients, so that each row is looked up by the primary key.
+  const earlierDays = spanNumbers({ from: spanAt('day', begin), to: firstAbsenceDay - 1 });
   const earlierUses = await database.all<{ item: number; span: number; last: number }>(
     `SELECT item, span, last FROM client_day WHERE version = ? AND span ${database.inListSql} AND item ${database.inListSql}
       AND ${isUseSql} ORDER BY span`,
@@ -55,7 +55,7 @@ export async function arrivalsIn(
     const last = lastUseById.get(one.id);
     // If a returning client was looked up and no earlier use was found, all its earlier requests failed: this is its first use.
     const isFirstUse = isNew(one) || (lookedUpIds.has(one.id) && last === undefined);
-    if (isFirstUse && begin > firstSilentDay * dayMs) return [];
+    if (isFirstUse && begin > firstAbsenceDay * dayMs) return [];
     return [{ client, at, requests, isNew: isFirstUse, lastUse: last }];
   });
 }

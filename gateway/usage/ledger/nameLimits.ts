@@ -62,7 +62,7 @@ export class NameFolding {
   foldExcess(limits: NameLimits): boolean {
     let hasFolded = false;
     for (const dayNames of this.#days.values()) {
-      // The name of the others is one more.
+      // The name that stands for all others is added to the limit.
       const max = limits[dayNames.subject] * leeway + 1;
       if (dayNames.count > max) dayNames.count = this.#countNames(dayNames.subject, dayNames.version, dayNames.day);
       if (dayNames.count <= max) continue;

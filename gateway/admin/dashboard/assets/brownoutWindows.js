@@ -29,7 +29,7 @@ export function windowLabel({ version, at, until, state }) {
 
 /** The brownouts of the configuration, with a button to stop one, for operators with the token. */
 export class BrownoutWindows {
-  #isAllowed = false;
+  #mayStop = false;
   /** @type {readonly BrownoutWindow[]} */
   #windows = [];
   /** @type {BrownoutWindow|undefined} */
@@ -67,7 +67,7 @@ export class BrownoutWindows {
 
   /** @param {string} by how this browser is authorized; `machine`: without the token, because it runs on the machine of the gateway */
   setAccess(by) {
-    this.#isAllowed = by !== 'machine';
+    this.#mayStop = by !== 'machine';
     this.fill(this.#windows);
   }
 
@@ -85,7 +85,7 @@ export class BrownoutWindows {
     const { version, at, until, clients, routes, state, reason } = one;
     const [words, style] = states[state] ?? [state, ''];
     const shareText = `${Math.round(clients * 1000) / 10}% of the clients`;
-    const canStop = this.#isAllowed && ['planned', 'approved', 'running'].includes(state);
+    const canStop = this.#mayStop && ['planned', 'approved', 'running'].includes(state);
     const label = `Stop the brownout of ${version} at ${dateTime(Date.parse(at))}`;
     const cells = [
       version,
@@ -96,7 +96,7 @@ export class BrownoutWindows {
       canStop ? el('button', { type: 'button', 'aria-label': label, click: () => this.#open(one) }, 'Stop') : '–',
     ];
     return row(
-      `${version} ${at} ${state} ${this.#isAllowed}`,
+      `${version} ${at} ${state} ${this.#mayStop}`,
       cells.map((content, index) => ({ title: titles[index] ?? '', content })),
     );
   }

@@ -126,7 +126,7 @@ function usageWarnings({ problem, folded = 0, problems = [] }) {
 /** The dialog to name a client, for operators with the token. The gateway writes the name to the usage.names file. */
 export class NameDialog {
   #onSaved;
-  #isAllowed = false;
+  #mayName = false;
   /** @type {ClientRow|undefined} */
   #client;
   #title = el('h2', { id: 'h-naming' });
@@ -169,7 +169,7 @@ export class NameDialog {
 
   /** @param {string} by how this browser is authorized; `machine`: without the token, because it runs on the machine of the gateway */
   setAccess(by) {
-    this.#isAllowed = by !== 'machine';
+    this.#mayName = by !== 'machine';
   }
 
   /**
@@ -177,7 +177,7 @@ export class NameDialog {
    * @param {ClientRow} client
    */
   button(client) {
-    if (!this.#isAllowed || client.client === 'other clients') return null;
+    if (!this.#mayName || client.client === 'other clients') return null;
     const label = client.name === null ? 'Name' : 'Rename';
     return el(
       'button',
