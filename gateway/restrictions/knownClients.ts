@@ -57,6 +57,7 @@ export function freezeInWords({ version, from, mode, state, reason, known = 0 }:
   const since = rfc3339(from);
   if (state === 'inactive')
     return `the freeze of /${version} is inactive and refuses nobody: ${printable(reason ?? '')}`;
+  if (state === 'reading') return `the freeze of /${version} is not active yet: its known clients are being read`;
   if (state !== 'active') return `/${version} will be frozen from ${since} on`;
   const action = mode === 'refuse' ? 'refused' : 'reported';
   return `/${version} is frozen: ${plural(known, 'client')} known from before ${since}; other clients are ${action}`;

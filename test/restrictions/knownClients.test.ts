@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { canBeNew, type FreezeQuery, findFreezeClients } from '../../gateway/restrictions/knownClients.ts';
+import {
+  canBeNew,
+  type FreezeQuery,
+  findFreezeClients,
+  freezeInWords,
+} from '../../gateway/restrictions/knownClients.ts';
 import { namingRulesIdOf } from '../../gateway/usage/counting/identification.ts';
 import type { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { noUsage as noRows } from '../browser/sampleUsage.ts';
@@ -159,4 +164,12 @@ it.each([
   ['other clients', false],
 ])('whether %s can be new: %s', (client, expected) => {
   expect(canBeNew(client)).toBe(expected);
+});
+
+it('does not announce a freeze that has begun while its known clients are read', () => {
+  const freeze = { version: 'v1', from, mode: 'refuse', reason: undefined, known: undefined, newClients: 0 } as const;
+  expect(freezeInWords({ ...freeze, state: 'scheduled' })).toMatch(/^\/v1 will be frozen from /);
+  expect(freezeInWords({ ...freeze, state: 'reading' })).toBe(
+    'the freeze of /v1 is not active yet: its known clients are being read',
+  );
 });

@@ -192,6 +192,7 @@ function freezeLines(freezes: RunningStatus['freezes'] = [], paint: Paint): stri
     const name = printable(`/${version}`);
     if (state === 'inactive')
       return paint('yellow', `the freeze of ${name} is inactive and refuses nobody: ${printable(reason ?? '')}`);
+    if (state === 'reading') return `the freeze of ${name} is not active yet: its known clients are being read`;
     if (state !== 'active') return `${name} will be frozen from ${printable(from)} on`;
     const action = mode === 'refuse' ? 'refused' : 'reported';
     const counts = `${plural(known ?? 0, 'known client')}, ${plural(newClients, 'new client')} ${action}`;

@@ -42,6 +42,15 @@ function statusOf(...versions: RunningVersion[]): RunningStatus {
 const plain = (_style: string, text: string): string => text;
 
 describe('the report', () => {
+  it('does not announce a freeze that has begun while its known clients are read', () => {
+    const freeze = { version: 'v1', from: '2026-11-20T00:00:00Z', mode: 'refuse', reason: null } as const;
+    const counts = { known_clients: null, new_clients: 0 };
+    const text = (state: string) =>
+      statusAsText({ ...statusOf(v1), freezes: [{ ...freeze, ...counts, state }] }, now, plain);
+    expect(text('scheduled')).toContain('\n/v1 will be frozen from 2026-11-20T00:00:00Z on\n');
+    expect(text('reading')).toContain('\nthe freeze of /v1 is not active yet: its known clients are being read\n');
+  });
+
   it('is a table, with the targets below each version', () => {
     const other = {
       ...target,
