@@ -2,7 +2,7 @@ import { contractMethods, endDateKeys, isUnusable, type UnusableContract } from 
 import type { Fault } from '../fault.ts';
 import type { Contract, ContractEnd, RouteEnd } from '../snapshot.ts';
 import { faultAt, faultAtKey, hasValue } from '../source.ts';
-import { isPrefix, routeKeys } from './routes.ts';
+import { isPrefix, problemOfVersionIn, routeKeys } from './routes.ts';
 import { type ConfigRule, dateText, type RouteEntry, type RuleContext, type WarningRule } from './rule.ts';
 
 /** A client that reads `Sunset` expects a `Deprecation` before it. */
@@ -140,10 +140,22 @@ export function listsPath({ paths }: Contract, path: string): boolean {
   return paths.entries().some(([template]) => routeShapeOf({ method: '', path: template }) === shape);
 }
 
+/** Why a path in `ends`, `brownouts` or `deny` matches no request. Undefined: it may match some. */
+export function unmatchedPath(
+  path: string,
+  { key, route }: RouteEntry,
+  contract: Contract | UnusableContract | undefined,
+  isListed = listsPath,
+): readonly [message: string, remedy: string] | undefined {
+  if (contract === undefined) return problemOfVersionIn(path);
+  if (isUnusable(contract) || isListed(contract, path)) return undefined;
+  return [`The contract of ${key} has no path ${path}.`, `Write a path of ${route.contract?.file}, without ${key}.`];
+}
+
 /** Each key of `ends` is a route of the version, and occurs once. */
 export const routeOfEachEndExists: ConfigRule = ({ source, entries, contracts }) =>
-  entries.flatMap(({ key, route }) => {
-    const contract = contracts.get(key);
+  entries.flatMap((entry) => {
+    const { key, route } = entry;
     const nameByShape = new Map<string, string>();
     return Object.keys(route.ends ?? {}).flatMap((name): Fault[] => {
       const at = ['routes', key, 'ends', name];
@@ -157,9 +169,8 @@ export const routeOfEachEndExists: ConfigRule = ({ source, entries, contracts })
       nameByShape.set(shape, name);
       if (first !== undefined)
         return [faultAtKey(source, at, `${name} matches the same requests as ${first}.`, 'Keep one of the two.')];
-      if (!contract || isUnusable(contract) || listsPath(contract, path)) return [];
-      const message = `The contract of ${key} has no path ${path}.`;
-      return [faultAtKey(source, at, message, `Write a path of ${route.contract?.file}, without ${key}.`)];
+      const fault = unmatchedPath(path, entry, contracts.get(key));
+      return fault ? [faultAtKey(source, at, ...fault)] : [];
     });
   });
 

@@ -1,11 +1,10 @@
 import { resolve } from 'node:path';
 import type { BrownoutWindow } from '../clientRules.ts';
-import { isUnusable } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
 import { parseNames } from '../names.ts';
 import type { Identifier } from '../snapshot.ts';
 import { faultAt, faultAtKey, hasValue } from '../source.ts';
-import { isRoute, listsPath, splitRoute } from './lifecycle.ts';
+import { isRoute, splitRoute, unmatchedPath } from './lifecycle.ts';
 import {
   type ConfigRule,
   dateText,
@@ -165,22 +164,20 @@ export const brownoutsOverlap = windowRule(({ at, for: length }, { route }, inde
 
 /** The routes of a brownout are routes of the version. */
 export const brownoutRoutes: ConfigRule = ({ source, entries, contracts }) =>
-  entries.flatMap(({ key, route }) => {
-    const contract = contracts.get(key);
-    return route.brownouts.flatMap(({ routes = [] }, index) =>
+  entries.flatMap((entry) =>
+    entry.route.brownouts.flatMap(({ routes = [] }, index) =>
       routes.flatMap((name, routeIndex): Fault[] => {
-        const at = ['routes', key, 'brownouts', index, 'routes', routeIndex];
+        const at = ['routes', entry.key, 'brownouts', index, 'routes', routeIndex];
         const { method, path } = splitRoute(name);
         if (!isRoute({ method, path })) {
           const remedy = 'Write a method in capitals and a path below the version, such as "GET /drinks/{id}".';
           return [faultAt(source, at, `${name} is not a route.`, remedy)];
         }
-        if (!contract || isUnusable(contract) || listsPath(contract, path)) return [];
-        const message = `The contract of ${key} has no path ${path}.`;
-        return [faultAt(source, at, message, `Write a path of ${route.contract?.file}, without ${key}.`)];
+        const fault = unmatchedPath(path, entry, contracts.get(entry.key));
+        return fault ? [faultAt(source, at, ...fault)] : [];
       }),
-    );
-  });
+    ),
+  );
 
 /** Warns about a future brownout whose start conditions cannot be met. */
 export const brownoutCannotStart: WarningRule = (context, now) =>

@@ -148,16 +148,21 @@ const pathCharacters = /^[\w\-.~!$&'()*+,;=:@%/{}]*$/;
 function problemsOf(template: string): [message: string, remedy: string][] {
   if (!template.startsWith('/'))
     return [[`${template} does not begin with /.`, 'Write a path below the version, such as /drinks/{id}.']];
-  const version = /^\/v\d+(?=\/|$)/.exec(template)?.[0];
-  if (version) {
-    return [[`${template} has a version in it.`, `Leave ${version} out: templates begin below the version.`]];
-  }
+  const versionProblem = problemOfVersionIn(template);
+  if (versionProblem) return [versionProblem];
   const withoutParameters = template.replace(/\{[^{}/]+\}/g, '');
   if (/[{}]/.test(withoutParameters))
     return [[`${template} has a brace that is not part of a {parameter}.`, 'Write {name}.']];
   return pathCharacters.test(withoutParameters)
     ? []
     : [[`${template} has a character that is not allowed in a path.`, 'Percent-encode it.']];
+}
+
+/** Undefined: the template does not begin with a version. */
+export function problemOfVersionIn(template: string): [message: string, remedy: string] | undefined {
+  const version = /^\/v\d+(?=\/|$)/.exec(template)?.[0];
+  if (version === undefined) return undefined;
+  return [`${template} has a version in it.`, `Leave ${version} out: templates begin below the version.`];
 }
 
 function parametersOf(template: string): string[] {

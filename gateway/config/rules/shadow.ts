@@ -1,8 +1,8 @@
-import { isUnusable } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
 import type { DriftSettings, ShadowSettings } from '../shadowSettings.ts';
+import type { Contract } from '../snapshot.ts';
 import { faultAt, hasValue } from '../source.ts';
-import { isRoute, splitRoute } from './lifecycle.ts';
+import { isRoute, splitRoute, unmatchedPath } from './lifecycle.ts';
 import { type ConfigRule, dateText, type RouteEntry, type RuleContext, type WarningRule } from './rule.ts';
 
 const yearMs = 366 * 86_400_000;
@@ -85,18 +85,18 @@ export const shadowHasLimits: ConfigRule = (context) =>
 
 /** The denied routes are routes of the version. */
 export const shadowRoutes: ConfigRule = ({ source, entries, contracts }) =>
-  entries.flatMap(({ key, route }) =>
-    (route.shadow?.routes.deny ?? []).flatMap((name, index): Fault[] => {
-      const at = ['routes', key, 'shadow', 'routes', 'deny', index];
+  entries.flatMap((entry) =>
+    (entry.route.shadow?.routes.deny ?? []).flatMap((name, index): Fault[] => {
+      const at = ['routes', entry.key, 'shadow', 'routes', 'deny', index];
       const { method, path } = splitRoute(name);
       if (!isRoute({ method, path }) || !['GET', 'HEAD'].includes(method)) {
         const remedy = 'Write GET or HEAD and a path below the version, such as "GET /export".';
         return [faultAt(source, at, `${name} is not a route that could be copied.`, remedy)];
       }
-      const contract = contracts.get(key);
-      if (!contract || isUnusable(contract) || contract.paths.find(path) !== undefined) return [];
-      const message = `The contract of ${key} has no path ${path}.`;
-      return [faultAt(source, at, message, `Write a path of ${route.contract?.file}, without ${key}.`)];
+      // `/drinks/mine` may be denied alone, although the contract lists only `/drinks/{id}`.
+      const isListed = ({ paths }: Contract): boolean => paths.find(path) !== undefined;
+      const fault = unmatchedPath(path, entry, contracts.get(entry.key), isListed);
+      return fault ? [faultAt(source, at, ...fault)] : [];
     }),
   );
 
