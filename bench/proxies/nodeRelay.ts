@@ -5,7 +5,7 @@ import type { ProxyDefinition } from './definition.ts';
 
 const server = fileURLToPath(new URL('./nodeRelay.server.ts', import.meta.url));
 
-/** A relay without checks, limits and errors. No proxy on node:net can cost much less. */
+/** A relay that checks nothing, limits nothing and handles no errors. No proxy on node:net can cost much less. */
 export const nodeRelay: ProxyDefinition = {
   name: 'relay on node:net',
   version: `Node ${process.version}`,

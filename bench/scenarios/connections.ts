@@ -14,7 +14,7 @@ import { path } from '../support/workload.ts';
 import type { Scenario } from './scenario.ts';
 
 const connectionsPerStep = 2000;
-/** Connections that are opened at the same time. A proxy then needs only as many connections to the backend. */
+/** Connections that are opened at the same time. A proxy then needs no more connections to the backend than this. */
 const openedAtOnce = 50;
 const settleMs = 500;
 

@@ -49,6 +49,7 @@ export function adaptResponse(
 ): Buffer | BodyFault {
   const largestBody = settings.body;
   const decoded = decodeBody(body, contentCoding, largestBody);
+  // The entry of `response` for the status.
   const row = route.rowFor(status);
   const isBodiless = body.length === 0 || status === 204 || status === 205 || status === 304;
   if (!Buffer.isBuffer(decoded) || row === undefined || row.isEmpty || isBodiless) return decoded;

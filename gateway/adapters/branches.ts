@@ -167,10 +167,11 @@ function merged(first: PlainSchema, second: PlainSchema): PlainSchema | undefine
       else result[key] = mergedValue;
     }
   }
-  // If only one schema has `additionalProperties`, and the other has properties, the keyword is left out: it would apply to these.
-  const isWithoutKeyword = ({ properties, additionalProperties }: PlainSchema): boolean =>
+  // `additionalProperties` of one schema would also apply to the properties of the other. So it is left out if a schema has
+  // properties without it.
+  const hasOnlyProperties = ({ properties, additionalProperties }: PlainSchema): boolean =>
     properties !== undefined && additionalProperties === undefined;
-  if ([first, second].some(isWithoutKeyword)) delete result['additionalProperties'];
+  if ([first, second].some(hasOnlyProperties)) delete result['additionalProperties'];
   return result;
 }
 

@@ -123,7 +123,7 @@ function renameOfOnlyField(
   const [found, ...others] = candidates.length > 1 ? required : candidates;
   if (!found || others.length > 0) return undefined;
   const [from, field] = found;
-  // If the target is required, optional fields are no rivals.
+  // A rival is another missing field that `from` could become. If the target is required, an optional field is no rival.
   const rivals = [...missing].filter(
     ([name, other]) => name !== to && mayBecome(field, other) && (other.isRequired || !target.isRequired),
   );
@@ -159,8 +159,8 @@ export interface FieldMove {
 
 /**
  * Pairs fields at different depths. A pair is certain if both paths have the same letters, as `/address/city` and `/addressCity`. A
- * pair is a guess if only the names of both fields have the same letters. For a guess, each side must have exactly one outermost
- * field with such a name. Also returns the fields without a pair.
+ * pair is a guess if the paths differ, but the names at their ends have the same letters. For a guess, each side must have exactly one
+ * outermost field with such a name. Also returns the fields without a pair.
  */
 export function movedFields(
   spare: readonly SpareField[],

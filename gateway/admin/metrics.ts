@@ -108,7 +108,7 @@ function configGauges({ generation, loadedAt, failures = 0, lastFailure }: Confi
 function inUse(version: Version | undefined, { lastInFlight, lastUsed }: VersionReport, quietMs: number, now: number) {
   const stage = version && stageOf(version, now);
   if (stage !== 'deprecated' && stage !== 'sunset') return undefined;
-  // Null: the ledger has no use of the version. Undefined: the ledger was not read, so the time of the last call has to do.
+  // Null: the ledger has no use of the version. Undefined: the ledger was not read, so the last call counts.
   const lastUse = lastUsed === undefined ? lastInFlight : (lastUsed ?? undefined);
   return lastUse !== undefined && now - lastUse < quietMs ? 1 : 0;
 }

@@ -108,7 +108,8 @@ export class Fleet {
       await fleet.stop(0);
       throw new StoreError(firstMessage.reason);
     }
-    // Waits for the salt of the fleet, which the store has: only tags under this salt can be compared with those of other gateways.
+    // Waits for the first contact with the store, which has the salt of the fleet: only tags under this salt can be compared with those
+    // of other gateways.
     await fleet.#waitUntil(() => fleet.#problem !== null, firstContactMs);
     return fleet;
   }

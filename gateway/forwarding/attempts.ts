@@ -6,7 +6,7 @@ import type { RetryTarget } from '../upstream/pool.ts';
 import { attemptSpanId, type ServerSpan } from './correlationIds.ts';
 import type { Failure, Outbound } from './outbound.ts';
 
-/** The attempts of an exchange on one connection after the other. Reports the result of each attempt to its target. */
+/** The attempts of an exchange, each on another connection. Reports the result of each attempt to its target. */
 export class Attempts {
   /** The connection of the current attempt. */
   connection!: Connection;
@@ -85,7 +85,7 @@ export class Attempts {
     stats.sentAt = performance.now();
     if (span) this.#beginRecord(span);
     const text = wholeBody ? head + wholeBody : head;
-    // A whole body is sent with the head. `onConnected` of the handler then calls `requestComplete`.
+    // Not yet complete with a whole body either: for such a request, `onConnected` of the handler calls `requestComplete`.
     const isRequestComplete = !hasBody;
     const expectResponseBody = method !== 'HEAD';
     connection.send(this.#handler, text, isRequestComplete, expectResponseBody, timeouts.firstByte);

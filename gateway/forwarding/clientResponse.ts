@@ -148,7 +148,7 @@ export class AdaptingResponse {
   #chunks: Buffer[] = [];
   #idleTimeout = 0;
 
-  /** `fail`: ends the exchange while the target is still sending its response. */
+  /** `fail`: ends the exchange while the target still sends. After a complete response, `outbound.onFailure` ends it. */
   constructor(outbound: Outbound, adaptation: Adaptation, events: ResponseEvents, fail: (failure: Failure) => void) {
     this.#outbound = outbound;
     this.#adaptation = adaptation;

@@ -86,7 +86,7 @@ const unchangedIfPresent = [
   'trailer',
 ];
 
-interface GreasedParts {
+interface ExchangeParts {
   readonly method: string;
   readonly fields: RequestFields;
   readonly adaptation: ExchangeAdaptation | undefined;
@@ -97,7 +97,7 @@ export class GreasedExchange implements ExchangeAdaptation {
   readonly mayHaveUnknownMembers = true;
   readonly #grease: ActiveGrease;
   readonly #statusPlans: readonly StatusPlan[];
-  readonly #parts: GreasedParts;
+  readonly #parts: ExchangeParts;
   #fields: RequestFields | undefined;
   /** Whether the adapter changes the body first. */
   #isAdapted = false;
@@ -105,7 +105,7 @@ export class GreasedExchange implements ExchangeAdaptation {
   #isSpliced = false;
   #keptBytes = 0;
 
-  constructor(grease: ActiveGrease, statusPlans: readonly StatusPlan[], parts: GreasedParts) {
+  constructor(grease: ActiveGrease, statusPlans: readonly StatusPlan[], parts: ExchangeParts) {
     this.#grease = grease;
     this.#statusPlans = statusPlans;
     this.#parts = parts;
@@ -194,8 +194,9 @@ export class GreasedExchange implements ExchangeAdaptation {
       const fields = [...spliced.fields, 'Preference-Applied', 'grease'];
       return { ...spliced, fields, names: [...spliced.names, 'preference-applied'] };
     }
+    if (length === undefined || this.#isAdapted) return adapted;
     // The body is unchanged, but it arrived in chunks, and is sent with a length.
-    return length === undefined || this.#isAdapted ? adapted : headForBody(adapted, length, (_name, value) => value);
+    return headForBody(adapted, length, (_name, value) => value);
   }
 
   #adaptedHead(head: ResponseHead, length?: number): ResponseHead {

@@ -110,6 +110,7 @@ export interface NewServingAdapter {
   readonly version: string;
   /** The digests of two contracts: of this version, and of the version whose backend answers. */
   readonly contractDigest: string | undefined;
+  /** The digest of the contract of the version whose backend answers. */
   readonly fromContractDigest: string | undefined;
   /** Changes with the settings of the adapter and with both contracts. */
   readonly hash: string | undefined;

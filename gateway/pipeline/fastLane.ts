@@ -119,7 +119,7 @@ class LaneConnection implements LaneOwner, Timed {
   }
 
   setSendDeadline(ms = this.#lane.server.timeout): void {
-    // Not a timer of the socket: over TLS, every response waits here for its encryption, and setting a timer costs time.
+    // Not a timer of the socket: over TLS, this is called for every response, and a timer costs time.
     this.deadline = deadlineIn(ms);
   }
 

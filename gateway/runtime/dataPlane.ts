@@ -113,7 +113,7 @@ export class DataPlane {
     if (known === undefined) return;
     this.#known = known;
     const knownByVersion = await knownClientSets(known);
-    // In the meantime, newer known clients have arrived, or the identification of clients has changed.
+    // A later call, or a change of the identification of clients, has replaced `known` in the meantime.
     if (known !== this.#known) return;
     // If this process names clients in another way than `known` does, every client would look new.
     const { identification, current } = this;

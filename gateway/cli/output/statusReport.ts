@@ -262,7 +262,7 @@ export function waivedClientsText({ waivers = [] }: RunningVersion): string | un
 
 function targetCells(target: RunningTarget, now: number): string[] {
   const until = target.ejected_until === null ? '' : ` until ${printable(target.ejected_until)}`;
-  // The health of a target that is otherwise healthy is `unreachable` already.
+  // `health` is `unreachable` if the target has no other problem.
   const isUnreachable = target.reachable === false && target.health !== 'unreachable';
   return [
     printable(target.url),

@@ -4,7 +4,7 @@ import { type Bound, compareBounds, type Limit, matchesPattern, maximums, minimu
 import type { View } from '../schema/schema.ts';
 import { isSentAsText, noName, type SchemaPair } from './schemaPair.ts';
 
-/** Compares `enum`, `const` and `default`. A schema that accepts only null has another type, which `compareTypes` reports. */
+/** Compares `enum`, `const` and `default`. If only one of the schemas accepts nothing but null, `compareTypes` reports it. */
 export function compareValues(pair: SchemaPair): void {
   const { old, new: now } = pair;
   const isNullOnly = [old, now].some(({ types }) => types?.size === 0);
@@ -111,9 +111,9 @@ function compareCounts(pair: SchemaPair, keyword: string, sign: 1 | -1): void {
  */
 function isImpliedByRequired({ old, new: now, isRequest }: SchemaPair, order: number): boolean {
   const [looser, stricter] = order > 0 ? [old, now] : [now, old];
-  const absenceKeyword = isRequest ? 'readOnly' : 'writeOnly';
+  const unsentKeyword = isRequest ? 'readOnly' : 'writeOnly';
   const requiredNames = [...looser.required.keys()];
-  const sentNames = requiredNames.filter((name) => looser.properties.get(name)?.has(absenceKeyword) !== true);
+  const sentNames = requiredNames.filter((name) => looser.properties.get(name)?.has(unsentKeyword) !== true);
   return sentNames.length >= (stricter.limits.counts.get('minProperties')?.value ?? 0);
 }
 

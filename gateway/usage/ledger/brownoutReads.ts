@@ -58,13 +58,13 @@ export class BrownoutReads implements BrownoutQueries {
       refused: number;
       first: number;
       last: number;
-      called: number;
+      last_call: number;
       successor_first: number;
-      successor_used: number;
+      successor_last_use: number;
     }>(
       `SELECT one.client AS id, COALESCE(name, '${otherClients}') AS client, refused, one.first AS first, one.last AS last,
-        COALESCE(seen.last, one.last) AS called, COALESCE(moved.first, 0) AS successor_first,
-        COALESCE(moved.used, 0) AS successor_used
+        COALESCE(seen.last, one.last) AS last_call, COALESCE(moved.first, 0) AS successor_first,
+        COALESCE(moved.used, 0) AS successor_last_use
         FROM brownout_client AS one LEFT JOIN clients ON clients.id = one.client
         LEFT JOIN version_client AS seen ON seen.version = one.version AND seen.client = one.client
         LEFT JOIN version_client AS moved ON moved.version = ? AND moved.client = one.client
@@ -72,12 +72,12 @@ export class BrownoutReads implements BrownoutQueries {
       [successorId, versionId, period.at],
     );
     // The days are read only for clients whose last use of the successor is too late, because an earlier use may be in time.
-    const laterUsers = rows.filter((row) => row.successor_first < moveUntil && row.successor_used >= moveUntil);
+    const laterUsers = rows.filter((row) => row.successor_first < moveUntil && row.successor_last_use >= moveUntil);
     const lastUses = await this.#latestCalls(successorId, laterUsers, period.at, moveUntil, onlyUsesSql);
-    const successorUseOf = ({ id: client, successor_used: used }: (typeof rows)[number]) =>
-      used < moveUntil ? used : (lastUses.get(client) ?? 0);
+    const successorUseOf = ({ id: client, successor_last_use: lastUse }: (typeof rows)[number]) =>
+      lastUse < moveUntil ? lastUse : (lastUses.get(client) ?? 0);
     // Calls are looked up only for clients that have not used the successor since the brownout first refused them.
-    const laterCallers = rows.filter((row) => row.called >= retryUntil && successorUseOf(row) < row.first);
+    const laterCallers = rows.filter((row) => row.last_call >= retryUntil && successorUseOf(row) < row.first);
     const lastCalls = await this.#latestCalls(versionId, laterCallers, period.at, retryUntil);
     return rows.map((row) => ({
       client: row.client,
@@ -85,8 +85,8 @@ export class BrownoutReads implements BrownoutQueries {
       refused: row.refused,
       first: row.first,
       last: row.last,
-      lastCall: row.called,
-      lastCallInRetryPeriod: row.called < retryUntil ? row.called : (lastCalls.get(row.id) ?? 0),
+      lastCall: row.last_call,
+      lastCallInRetryPeriod: row.last_call < retryUntil ? row.last_call : (lastCalls.get(row.id) ?? 0),
       successorUse: successorUseOf(row),
     }));
   }

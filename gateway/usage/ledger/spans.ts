@@ -48,7 +48,7 @@ export function spansOf(
     const longerFrom =
       nextLength === undefined ? from : Math.ceil(from / msPerSpan[nextLength]) * msPerSpan[nextLength];
     const longerTo = nextLength === undefined ? from : Math.floor(to / msPerSpan[nextLength]) * msPerSpan[nextLength];
-    // Between the two ends there is no room for a span of the next length, so they are one range.
+    // No span of the next length fits into the rest, so the rest is one range.
     if (longerFrom >= longerTo) {
       spans.push({ length, from: from / lengthMs, to: to / lengthMs - 1 });
       break;

@@ -36,7 +36,7 @@ export class SqliteStore {
   /** True if the gateway has left its fleet: `fleet.store` was removed. */
   readonly #hasLeftFleet: boolean;
   #salt: string;
-  /** The hash of the rules for client names that the file has; undefined: not read yet. */
+  /** The hash that the file has of the rules for client names; undefined: not read yet. */
   #namingRulesId: string | undefined;
   /** The state of the file and its journal after the last transaction. */
   #lastStats: { readonly file: Stats; readonly journal: Stats };
