@@ -1,5 +1,6 @@
 import { majorsBetween } from '../../compat/diff/routes.ts';
 import type { Documents } from '../../compat/document/documents.ts';
+import { below, isMap } from '../../compat/document/located.ts';
 import { openContract } from '../../compat/document/open.ts';
 import { faultsOf } from '../../compat/document/validate.ts';
 import { CompareError } from '../../compat/failure.ts';
@@ -50,6 +51,10 @@ export async function compareFiles(
     await openForCompat(older, options, io, progress),
     await openForCompat(newer, options, io, progress),
   ];
+  if (!describesRoutes(before) && !describesRoutes(after)) {
+    const remedy = 'Name the contract that refers to it.';
+    throw new CompareError(newer, 'has neither `paths` nor `webhooks`: it has no routes to compare', remedy);
+  }
   const majors = majorsBetween(before, after);
   // `past`: two revisions of one contract.
   const pair: ComparedContracts = majors
@@ -62,6 +67,11 @@ export async function compareFiles(
   const staleExemptions = settings.exemptions.expired;
   const report = { pairs: [judged], staleExemptions, rulesOff: rulesOff(settings.levels), notCompared: [] };
   return { report, folder: io.cwd };
+}
+
+/** Whether a contract has a map of routes, which may be empty. A document of shared schemas has none. */
+function describesRoutes({ root }: Documents): boolean {
+  return ['paths', 'webhooks'].some((key) => isMap(below(root, key).value));
 }
 
 /** Reads a routes.yaml. The code for it is imported on demand, because a comparison of two files without --config does not need it. */

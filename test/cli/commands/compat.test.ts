@@ -97,6 +97,7 @@ describe('contracts that cannot be compared', () => {
     'broken.yaml': 'openapi: [',
     'other.yaml': 'a: 1',
     'dangling.json': drinks.replace('"schema": {', '"schema": { "$ref": "#/nowhere",'),
+    'schemas.json': '{"openapi":"3.1.0","info":{"title":"shared","version":"1"},"components":{}}',
     'sloppy.json': drinks.replace('"title": "drinks"', '"x": 1'),
     'routes.yaml': 'routes: { /v1: { upstream: 1 } }',
   });
@@ -113,6 +114,7 @@ describe('contracts that cannot be compared', () => {
     ['a syntax error', ['old.json', 'broken.yaml'], /broken\.yaml/],
     ['something else', ['old.json', 'other.yaml'], /not an OpenAPI document/],
     ['a $ref to nowhere', ['old.json', 'dangling.json'], /#\/nowhere/],
+    ['only schemas', ['schemas.json', 'schemas.json'], /schemas\.json: has neither `paths` nor `webhooks`/],
     ['standard input twice', ['-', '-'], /Only one of the two contracts can be standard input/],
     ['empty standard input', ['old.json', '-'], /standard input: is empty/],
     ['a commit without a repository', ['HEAD:old.json', 'old.json'], /this is not a git repository/],
