@@ -94,7 +94,7 @@ export class Attempts {
   #beginRecord(span: ServerSpan): void {
     const { target, stats } = this.#outbound;
     const notEnded = { endedAfter: undefined, status: undefined, failure: undefined, cause: undefined };
-    const sentAfter = stats.sentAt - stats.begun;
+    const sentAfter = stats.sentAt - stats.beganAt;
     this.#record = { id: attemptSpanId(span, this.#count), target: target.url, sentAfter, ...notEnded };
     stats.attempts ??= [];
     stats.attempts.push(this.#record);
@@ -103,7 +103,7 @@ export class Attempts {
   #endRecord(failure?: WireFailureKind, cause?: string): void {
     const record = this.#record;
     if (record === undefined || record.endedAfter !== undefined) return;
-    record.endedAfter = performance.now() - this.#outbound.stats.begun;
+    record.endedAfter = performance.now() - this.#outbound.stats.beganAt;
     record.failure = failure;
     record.cause = cause;
   }

@@ -198,7 +198,7 @@ export interface ExchangeAdaptation extends Adaptation {
 /** Measurements of one exchange. Bytes are counted in bodies and tunnels, when they are forwarded. */
 export class ExchangeStats {
   /** By `performance.now()`, like `sentAt`. */
-  readonly begun = performance.now();
+  readonly beganAt = performance.now();
   sentAt = 0;
   /** From sending the request to the head of the response, ms; undefined if no target has answered. */
   answeredAfter: number | undefined;

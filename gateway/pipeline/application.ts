@@ -108,7 +108,7 @@ function answerRefusal(exchange: Exchange, refusal: StepOutcome): void {
 
 function onHead(exchange: Exchange, fields: string[]): void {
   const { stats, lifecycle, activeVersion } = exchange;
-  stats.answeredAfter = performance.now() - stats.begun;
+  stats.answeredAfter = performance.now() - stats.beganAt;
   stats.streamed = fields.some(
     (name, at) => at % 2 === 0 && /^content-type$/i.test(name) && /^text\/event-stream\b/i.test(fields[at + 1] ?? ''),
   );

@@ -42,7 +42,7 @@ function recordOf(exchange: Exchange, endedAt: number): ExchangeRecord {
     adaptedRoute: exchange.adaptation?.adaptedRoute,
     target: exchange.chosenTarget?.url,
     served: stats.answeredAfter !== undefined,
-    duration: performance.now() - stats.begun,
+    duration: performance.now() - stats.beganAt,
     streamed: stats.streamed,
     upstreamMs: stats.answeredAfter,
     bytesIn: stats.bytesIn,

@@ -151,7 +151,7 @@ function chooseTarget(exchange: Exchange): StepOutcome | undefined {
   if (target === undefined) {
     return pool.hasNoUsableTarget ? { kind: 'problem', problem: { code: 'NO_HEALTHY_TARGET' } } : { kind: 'wait' };
   }
-  activeVersion.retryBudget.countRequest(exchange.stats.begun);
+  activeVersion.retryBudget.countRequest(exchange.stats.beganAt);
   exchange.chosenTarget = target;
   return undefined;
 }

@@ -54,8 +54,8 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     plannedAnswers[answerOf(request, group)].isRefusal && !isRefusedAlready(request, group);
   // Read before the sums over all routes. A request that is counted in between is then in the sums, but in no group.
   const groups = await routeGroups(queries, query, since);
-  const needsRoutes = (use: VersionClientUse): boolean => use.served > 0 && isLost(use);
-  const uses = await queries.byVersionAndClient(since, needsRoutes);
+  const needsTopRoutes = (use: VersionClientUse): boolean => use.served > 0 && isLost(use);
+  const uses = await queries.byVersionAndClient(since, needsTopRoutes);
   const coveredSince = await queries.coveredSince();
   const unseenRemarks = await unseenWaivers(queries, candidate, at);
   // Checked last. A query that fails returns no rows, which would look as if no client had called.

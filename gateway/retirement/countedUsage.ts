@@ -19,19 +19,19 @@ export function requestsOf(uses: readonly Pick<ClientUse, 'requests' | 'failing'
 }
 
 /**
- * Requests to all versions in the period. `users`: the clients that used the version. `usersWithOpenRequests`: the same clients, after
+ * Requests to all versions in the period. `users`: the clients that used the version. `adjustedUsers`: the same clients, after
  * `withAtLeastOneRequest`.
  */
 export function allRequestsOf(
   totals: readonly Pick<ClientUse, 'requests' | 'failing'>[],
   users: readonly ClientUse[],
-  usersWithOpenRequests: readonly ClientUse[],
+  adjustedUsers: readonly ClientUse[],
 ): number {
   // The totals do not contain the requests that `withAtLeastOneRequest` adds.
-  const requests = requestsOf(totals) + requestsOf(usersWithOpenRequests) - requestsOf(users);
+  const requests = requestsOf(totals) + requestsOf(adjustedUsers) - requestsOf(users);
   // After eight days, the counts of clients are kept per day only. Those of `users` then include the whole first day of the period,
   // and can be more than `totals`.
-  return Math.max(requests, requestsOf(usersWithOpenRequests));
+  return Math.max(requests, requestsOf(adjustedUsers));
 }
 
 export function refusedOf(clients: readonly ClientUse[]): number {
@@ -86,8 +86,8 @@ export async function clientsUsing(
 }
 
 /** A request without a recorded outcome counts as use: it is still open, or the gateway crashed. */
-export function isUsing({ used: lastUse = 0, failing, refused, last }: ClientUse, since: number): boolean {
-  return lastUse >= since || (failing === 0 && refused === 0 && last >= since);
+export function isUsing({ lastUsed = 0, failing, refused, last }: ClientUse, since: number): boolean {
+  return lastUsed >= since || (failing === 0 && refused === 0 && last >= since);
 }
 
 /**

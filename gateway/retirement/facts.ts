@@ -155,7 +155,7 @@ async function factsWithoutProblem(
   const notIgnored = callers.filter((one) => !isIgnored(one));
   const users = notIgnored.filter((one) => isUsing(one, since));
   const failing = notIgnored.filter((one) => !isUsing(one, since));
-  const usersWithOpenRequests = users.map(withAtLeastOneRequest);
+  const adjustedUsers = users.map(withAtLeastOneRequest);
   const routes = version ? (await queries.routes(name, sinceHour)).filter(({ last }) => last >= since) : [];
   const totals = (await sources.queries.requests(sinceHour)).filter(
     (one) => one.version === name || snapshot.versions.has(one.version),
@@ -177,12 +177,12 @@ async function factsWithoutProblem(
     maxShare: route ? 0 : snapshot.retire.maxShare,
     retention: snapshot.usage.retention,
     coveredSince: await sources.queries.coveredSince(quiet),
-    allRequests: allRequestsOf(totals, users, usersWithOpenRequests),
-    clients: usersWithOpenRequests.filter(isSingleClient),
-    others: usersWithOpenRequests.find((one) => !isSingleClient(one)),
+    allRequests: allRequestsOf(totals, users, adjustedUsers),
+    clients: adjustedUsers.filter(isSingleClient),
+    others: adjustedUsers.find((one) => !isSingleClient(one)),
     failing,
     lostService:
-      usersWithOpenRequests.length > 0
+      adjustedUsers.length > 0
         ? []
         : await clientsThatLostService(version ?? { name }, failing, routes, queries, quiet, isIgnored),
     refused: notIgnored.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
@@ -281,15 +281,15 @@ async function clientsThatLostService(
   quiet: number,
   isIgnored: IsIgnored,
 ): Promise<ClientUse[]> {
-  const formerUsers = failing.filter((one) => one.used !== undefined);
+  const formerUsers = failing.filter((one) => one.lastUsed !== undefined);
   if (formerUsers.length === 0) return [];
   const nameOf = ({ route }: CountedRoute): string => currentNameOf(route, contract?.paths);
   const routesWithFailures = new Set(routes.filter(({ failing }) => failing > 0).map(nameOf));
   const hasRouteThatWorked = (await queries.routes(version, 0)).some(
     (one) => routesWithFailures.has(nameOf(one)) && !onlyFails(one),
   );
-  const lastUse = (await queries.lastUsed(isIgnored)).get(version) ?? 0;
-  return hasRouteThatWorked ? formerUsers.filter(({ used = 0 }) => used >= lastUse - quiet) : [];
+  const versionLastUsed = (await queries.lastUsed(isIgnored)).get(version) ?? 0;
+  return hasRouteThatWorked ? formerUsers.filter(({ lastUsed = 0 }) => lastUsed >= versionLastUsed - quiet) : [];
 }
 
 function successorFacts(successor: Version | undefined, report: ServingReport): SuccessorFacts | undefined {

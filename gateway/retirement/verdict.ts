@@ -126,7 +126,7 @@ function hiddenReasons(facts: RetirementFacts): Remark[] {
 function lostServiceReasons(facts: RetirementFacts): Remark[] {
   const { quiet, lostService, now } = facts;
   if (lostService.length === 0) return [];
-  const clients = clientList(lostService, now, ({ used = 0 }) => `last served ${ago(used, now)}`);
+  const clients = clientList(lostService, now, ({ lastUsed = 0 }) => `last served ${ago(lastUsed, now)}`);
   const what = `No client of ${subjectOf(facts)} was served in ${lastPeriodInWords(quiet)}, and requests that worked before are answered 4xx`;
   const remedy = 'Check the backend. If these clients no longer matter, add them to retire.ignore_clients.';
   return [{ code: 'all_fail', text: `${what}: ${clients}. ${remedy}` }];

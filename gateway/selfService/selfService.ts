@@ -16,7 +16,7 @@ const retryAfterS = 30;
 
 /** What the ledger has about one client. `unknown`: no backend has accepted the client. `failed`: the ledger cannot be read. */
 export type OwnUsageAnswer =
-  | { readonly kind: 'accepted'; readonly body: string }
+  | { readonly kind: 'known'; readonly body: string }
   | { readonly kind: 'unknown' }
   | { readonly kind: 'failed' };
 
@@ -73,7 +73,7 @@ export class SelfService {
       this.#pending -= 1;
     });
     const answer = await withTimeout(this.#timeoutMs, pendingAnswer);
-    if (answer.kind === 'accepted') return answer.body;
+    if (answer.kind === 'known') return answer.body;
     return answer.kind === 'unknown' ? notAccepted : unanswered;
   }
 

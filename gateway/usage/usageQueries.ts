@@ -24,11 +24,11 @@ export interface UsageQueries {
   byClient(version: string, since: number, isWanted?: (one: ClientCounts) => boolean): Promise<readonly ClientUse[]>;
   /**
    * One row per version and client, with one row per version for `other clients`. Requests without a version are left out.
-   * `topRoutes` is filled only in rows for which `needsRoutes` returns true, and among these only in the ones with the most requests.
+   * `topRoutes` is filled only in rows for which `needsTopRoutes` returns true, and among these only in the ones with the most requests.
    */
   byVersionAndClient(
     since: number,
-    needsRoutes: (row: VersionClientUse) => boolean,
+    needsTopRoutes: (row: VersionClientUse) => boolean,
   ): Promise<readonly VersionClientUse[]>;
   /** The clients whose first call of the version was at `since` or later, and that used the version. */
   newClients(version: string, since: number): Promise<readonly ClientCounts[]>;
@@ -109,7 +109,7 @@ export interface ClientCounts extends UsageSums {
   readonly name: string | undefined;
   readonly first: number;
   /** The last request that neither failed nor was refused by a freeze, over the whole ledger; undefined: there is none. */
-  readonly used: number | undefined;
+  readonly lastUsed: number | undefined;
 }
 
 /** How the clients in the ledger are named. Names from before `since` cannot be compared with later ones. */
@@ -123,7 +123,7 @@ export interface NamingRules {
 /** The first request of a client to a version, refused or not. */
 export interface FirstCall extends Pick<ClientCounts, 'client' | 'name' | 'first'> {
   /** The last request that neither failed nor was refused by a freeze; 0: there is none. */
-  readonly used: number;
+  readonly lastUsed: number;
 }
 
 export interface ClientUse extends ClientCounts {

@@ -201,7 +201,7 @@ function use(client: string, name: string | undefined, rows: readonly Row[]): Cl
     served: requests,
     failing: 0,
     refused: 0,
-    used: Math.max(...times) + 1_020_000,
+    lastUsed: Math.max(...times) + 1_020_000,
     first: Math.min(...times),
     last: Math.max(...times) + 1_020_000,
     routes: new Set(rows.map(({ route }) => route)).size,

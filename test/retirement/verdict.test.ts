@@ -9,7 +9,7 @@ const day = 24 * hour;
 
 function client(client: string, requests: number, more: Partial<ClientUse> = {}): ClientUse {
   const base = { client, name: undefined, requests, errors: 0, served: requests, failing: 0, refused: 0 };
-  const times = { first: now - 30 * day, last: now - 3 * hour, used: now - 3 * hour };
+  const times = { first: now - 30 * day, last: now - 3 * hour, lastUsed: now - 3 * hour };
   return { ...base, ...times, routes: 1, topRoutes: [], ...more };
 }
 

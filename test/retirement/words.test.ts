@@ -9,7 +9,7 @@ const now = Date.parse('2026-11-21T12:00:00Z');
 const hour = 3_600_000;
 
 function client(client: string, requests: number, name?: string): ClientUse {
-  const times = { first: 0, last: now - 3 * hour, used: now - 3 * hour };
+  const times = { first: 0, last: now - 3 * hour, lastUsed: now - 3 * hour };
   return {
     client,
     name,
@@ -54,7 +54,7 @@ describe('clients in words', () => {
     expect(clientsInWords(await clientsUsing('v1', queries(), 0), now)).toBeUndefined());
 
   it('leave out clients that only failed, unless the version is retired', async () => {
-    const failing = queries({ ...client('scanner', 2), failing: 2, used: undefined });
+    const failing = queries({ ...client('scanner', 2), failing: 2, lastUsed: undefined });
     expect(await clientsUsing('v1', failing, 1)).toEqual([]);
     expect(await clientsUsing('v1', failing, 1, { isRetired: true })).toMatchObject([{ client: 'scanner' }]);
   });

@@ -39,7 +39,7 @@ it('asks for few of many forged keys, and answers other networks and the next mi
 });
 
 it('limits the requests of all networks together', async () => {
-  const { service, asked } = serviceWith(async () => ({ kind: 'accepted', body: '{}' }));
+  const { service, asked } = serviceWith(async () => ({ kind: 'known', body: '{}' }));
   for (let n = 0; n < 200; n += 1) await service.answer(requestFrom(`10.0.${n}.1`, 'k'));
   expect(asked).toHaveLength(120);
 });
@@ -51,7 +51,7 @@ it('answers 503 if the ledger is too slow, and asks no more while it is', async 
   for (const answer of await Promise.all(all))
     expect(answer).toMatchObject({ code: 'LEDGER_UNANSWERED', fields: ['Retry-After', '30'] });
   expect(asked).toHaveLength(8);
-  resolve({ kind: 'accepted', body: '{}' });
+  resolve({ kind: 'known', body: '{}' });
   // The end of the questions is noted in the next turn.
   await setImmediate();
   expect(await service.answer(requestFrom('10.1.0.1', 'k'))).toBe('{}');

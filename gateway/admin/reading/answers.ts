@@ -149,7 +149,7 @@ const answers: {
     });
     const refusedByFreeze = new Map<string, string>();
     for (const freeze of newFreezes) {
-      const recentClients = (await newClientsOf(queries, freeze)).filter(({ used }) => used >= since);
+      const recentClients = (await newClientsOf(queries, freeze)).filter(({ lastUsed }) => lastUsed >= since);
       if (recentClients.length > 0) refusedByFreeze.set(freeze.version, newClientsInWords(recentClients));
     }
     const reasonByAdapter = new Map<string, string>();
@@ -169,7 +169,7 @@ const answers: {
   ownUsage: async (queries, snapshot, { client, now }) => {
     const body = await ownUsage(queries, snapshot, client, now);
     if (queries.problem !== undefined) return { kind: 'failed' };
-    return body === undefined ? { kind: 'unknown' } : { kind: 'accepted', body };
+    return body === undefined ? { kind: 'unknown' } : { kind: 'known', body };
   },
 
   // In the reading thread, because reading and writing a large file would block the main thread.

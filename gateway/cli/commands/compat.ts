@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
 import { CompareError } from '../../compat/failure.ts';
 import { isBreaking } from '../../compat/judge/findings.ts';
-import { type CompatReport, findingsDecidingResult } from '../../compat/judge/judge.ts';
+import { type CompatReport, relevantFindings } from '../../compat/judge/judge.ts';
 import { asGithub } from '../../compat/report/github.ts';
 import { asJson } from '../../compat/report/json.ts';
 import { asMarkdown } from '../../compat/report/markdown.ts';
@@ -104,7 +104,7 @@ async function compare(
 }
 
 function isClean({ pairs, staleExemptions }: CompatReport): boolean {
-  return staleExemptions.length === 0 && !pairs.some((pair) => isBreaking(findingsDecidingResult(pair)));
+  return staleExemptions.length === 0 && !pairs.some((pair) => isBreaking(relevantFindings(pair)));
 }
 
 /** `levels`: rule → the level that an earlier `--rule` sets. @returns these levels and the level that this `--rule` sets */

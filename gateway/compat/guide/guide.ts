@@ -1,6 +1,6 @@
 import { plural, printable } from '../../shared/text.ts';
 import type { RouteName } from '../diff/routes.ts';
-import { renameInWords, routeInWords } from '../rules/words.ts';
+import { looksRenamedPhrase, routeInWords } from '../rules/words.ts';
 
 /**
  * What clients of one major have to change for the next one. Texts may contain names in backticks, as the sentences of the
@@ -231,7 +231,7 @@ function routesInWords(from: string, routes: readonly GuideRoute[]): string {
 export function removalInWords({ renamedTo }: GuideRoute): string {
   return renamedTo === ''
     ? 'This route was removed without a replacement.'
-    : `This route was removed. It ${renameInWords(renamedTo)}.`;
+    : `This route was removed. It ${looksRenamedPhrase(renamedTo)}.`;
 }
 
 export interface Additions {

@@ -1,7 +1,7 @@
 import type { Change, PartStep } from '../diff/change.ts';
 import type { Route } from '../diff/routes.ts';
 import { defaultLevelOf, predicateOf } from '../rules/rules.ts';
-import { renameInWords, subjectOf, whatChanged } from '../rules/words.ts';
+import { looksRenamedPhrase, subjectOf, whatChanged } from '../rules/words.ts';
 import { canonicalJson } from '../schema/keywords.ts';
 import { type ContractExamples, type ExampleBody, valueAt } from './examples.ts';
 import { excerptsOf, type OldAndNew } from './excerpts.ts';
@@ -118,7 +118,7 @@ function sentenceFor({ change, steps }: GroupedChange): string {
 }
 
 function renameClause(addition: GroupedChange | undefined, name: string | undefined): string {
-  if (addition === undefined) return name === undefined ? '' : `; it ${renameInWords(name)}`;
+  if (addition === undefined) return name === undefined ? '' : `; it ${looksRenamedPhrase(name)}`;
   const { change } = addition;
   const isRequired = change.effect === 'added_required' && change.direction === 'request';
   return `; it looks renamed to ${inBackticks(whatChanged(change))}${isRequired ? ', which is required' : ''}`;

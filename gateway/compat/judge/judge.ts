@@ -184,8 +184,8 @@ export function compareAndJudge(pair: ComparedContracts, { levels, exemptions, c
   };
 }
 
-/** The findings that decide the exit code. Between majors, that is at most one: the finding about a needless major. */
-export function findingsDecidingResult({ between, findings }: PairReport): readonly PlacedFinding[] {
+/** The findings on which the result of the comparison is based. Between majors, that is at most one: the finding about a needless major. */
+export function relevantFindings({ between, findings }: PairReport): readonly PlacedFinding[] {
   return between === 'past' ? findings : findings.filter(({ rule }) => rule === majorRule);
 }
 

@@ -1,5 +1,5 @@
 import { plural } from '../../shared/text.ts';
-import { type CompatReport, findingsDecidingResult, type PairReport, type PlacedFinding } from '../judge/judge.ts';
+import { type CompatReport, type PairReport, type PlacedFinding, relevantFindings } from '../judge/judge.ts';
 import { summaryInWords } from './summary.ts';
 import {
   callsInWords,
@@ -32,7 +32,7 @@ export function asGithub(report: CompatReport, workingTree: WorkingTree): string
   ];
   const annotations = annotatedLevels.flatMap((level) => [
     ...report.pairs.flatMap((pair) =>
-      findingsDecidingResult(pair)
+      relevantFindings(pair)
         .filter((one) => one.level === level)
         .map((finding) => annotation(finding, pair, workingTree)),
     ),

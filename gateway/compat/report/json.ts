@@ -4,7 +4,7 @@ import type { TextPosition } from '../document/positions.ts';
 import type { Site } from '../judge/findings.ts';
 import type { Between, CompatReport, Exemption, PlacedFinding } from '../judge/judge.ts';
 import { basisOf, type Rule } from '../rules/rules.ts';
-import { renameInWords } from '../rules/words.ts';
+import { looksRenamedPhrase } from '../rules/words.ts';
 import { type CompatSummary, summaryOf } from './summary.ts';
 import { notesOf } from './words.ts';
 
@@ -98,7 +98,7 @@ function findingAsJson(finding: PlacedFinding): JsonFinding {
     old: sideAsJson(old, oldAt),
     new: sideAsJson(now, newAt),
     fingerprint: finding.fingerprint,
-    hint: renamedTo === undefined ? null : cut(renameInWords(renamedTo)),
+    hint: renamedTo === undefined ? null : cut(looksRenamedPhrase(renamedTo)),
     calls: finding.calls ?? null,
   };
 }

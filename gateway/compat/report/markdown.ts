@@ -1,5 +1,5 @@
 import { plural } from '../../shared/text.ts';
-import { type CompatReport, findingsDecidingResult, type PlacedFinding } from '../judge/judge.ts';
+import { type CompatReport, type PlacedFinding, relevantFindings } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
 import { codeAsMarkdown, plainAsMarkdown, sentenceAsMarkdown } from './markdownText.ts';
 import { infosInWords, summaryInWords, summaryOf } from './summary.ts';
@@ -107,7 +107,7 @@ function findingsSection(
   const hasVersionColumn = report.pairs.length > 1;
   const rows = report.pairs.flatMap((pair) => {
     const version = plainAsMarkdown(pair.title === '' ? pair.new : pair.title, 60);
-    const ofLevel = findingsDecidingResult(pair).filter((finding) => finding.level === level);
+    const ofLevel = relevantFindings(pair).filter((finding) => finding.level === level);
     return [...Map.groupBy(ofLevel, firstRouteOf)].flatMap(([route, findings]) =>
       findings.map((finding, index) => {
         const isFirst = index === 0;

@@ -4,12 +4,12 @@ import type { Site } from '../judge/findings.ts';
 import {
   type CompatReport,
   type Exemption,
-  findingsDecidingResult,
   type PairReport,
   type PlacedFinding,
+  relevantFindings,
 } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
-import { renameInWords, routeInWords } from '../rules/words.ts';
+import { looksRenamedPhrase, routeInWords } from '../rules/words.ts';
 import { dayOf, existsInContract, notesOf, safeText, staleInWords, uriOf, type WorkingTree } from './words.ts';
 
 export interface SarifOptions extends WorkingTree {
@@ -93,7 +93,7 @@ const maxListedRoutes = 100;
 /** The report for code scanning (OASIS SARIF 2.1.0). Exempted findings are included as suppressed. */
 export function asSarif(report: CompatReport, options: SarifOptions): SarifLog {
   const results = report.pairs.flatMap((pair) => [
-    ...findingsDecidingResult(pair).map((finding) => resultOf(finding, pair, options)),
+    ...relevantFindings(pair).map((finding) => resultOf(finding, pair, options)),
     ...pair.exempted.map(({ finding, exemption }) => resultOf(finding, pair, options, exemption)),
   ]);
   const describedRules = rules.map(({ id, level, basis, direction, policy }) => ({
@@ -148,7 +148,7 @@ function resultOf(
     ruleId: rule,
     ruleIndex: rules.findIndex(({ id }) => id === rule),
     level: sarifLevels[level],
-    message: textOf(renamedTo === undefined ? sentence : `${sentence}. It ${renameInWords(renamedTo)}.`),
+    message: textOf(renamedTo === undefined ? sentence : `${sentence}. It ${looksRenamedPhrase(renamedTo)}.`),
     locations: [mainLocation(finding, pair, workingTree)],
     ...(related.length > 0 ? { relatedLocations: related } : {}),
     partialFingerprints: { 'finding/v1': fingerprint },

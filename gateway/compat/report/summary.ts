@@ -1,5 +1,5 @@
 import { plural } from '../../shared/text.ts';
-import { type CompatReport, findingsDecidingResult, type PlacedFinding } from '../judge/judge.ts';
+import { type CompatReport, type PlacedFinding, relevantFindings } from '../judge/judge.ts';
 import { basisOf } from '../rules/rules.ts';
 import { safeText } from './words.ts';
 
@@ -19,28 +19,28 @@ export interface CompatSummary {
 
 export function summaryOf(report: CompatReport): CompatSummary {
   const { pairs, staleExemptions, notCompared } = report;
-  const decisive = pairs.flatMap(findingsDecidingResult);
-  const count = (level: PlacedFinding['level']): number => decisive.filter((one) => one.level === level).length;
+  const relevant = pairs.flatMap(relevantFindings);
+  const count = (level: PlacedFinding['level']): number => relevant.filter((one) => one.level === level).length;
   const findingCount = pairs.reduce((sum, { findings }) => sum + findings.length, 0);
   return {
     errors: count('error'),
     warnings: count('warn'),
     infos: count('info'),
-    between_majors: findingCount - decisive.length,
+    between_majors: findingCount - relevant.length,
     exempted: pairs.reduce((sum, { exempted }) => sum + exempted.length, 0),
     stale: staleExemptions.length,
     not_compared: notCompared.length,
-    verdict: verdictOn(report, decisive),
+    verdict: verdictOn(report, relevant),
   };
 }
 
-function verdictOn(report: CompatReport, decisive: readonly PlacedFinding[]): CompatSummary['verdict'] {
+function verdictOn(report: CompatReport, relevant: readonly PlacedFinding[]): CompatSummary['verdict'] {
   const { pairs, staleExemptions, rulesOff, notCompared } = report;
-  if (decisive.some(({ level }) => level === 'error') || staleExemptions.length > 0) return 'refused';
+  if (relevant.some(({ level }) => level === 'error') || staleExemptions.length > 0) return 'refused';
   if (pairs.length === 0) return 'not compared';
   // A lower level, an exemption or a rule that is off does not make a breaking change compatible.
   const isExempt = pairs.some(({ exempted }) => exempted.length > 0);
-  if (isExempt || rulesOff.length > 0 || notCompared.length > 0 || !decisive.every(isCompatible)) return 'unsure';
+  if (isExempt || rulesOff.length > 0 || notCompared.length > 0 || !relevant.every(isCompatible)) return 'unsure';
   return pairs.every(({ findings }) => findings.length === 0) ? 'same' : 'compatible';
 }
 
@@ -73,7 +73,7 @@ function countsInWords(report: CompatReport, summary: CompatSummary): string[] {
 
 /** "14 compatible changes"; empty for none. */
 export function infosInWords({ pairs }: CompatReport): string {
-  const infos = pairs.flatMap(findingsDecidingResult).filter(({ level }) => level === 'info');
+  const infos = pairs.flatMap(relevantFindings).filter(({ level }) => level === 'info');
   if (infos.length === 0) return '';
   return infos.every(isCompatible)
     ? plural(infos.length, 'compatible change')

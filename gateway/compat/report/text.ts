@@ -5,9 +5,9 @@ import type { Site } from '../judge/findings.ts';
 import {
   type CompatReport,
   type ExemptedFinding,
-  findingsDecidingResult,
   type PairReport,
   type PlacedFinding,
+  relevantFindings,
 } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
 import { summaryInWords, summaryOf } from './summary.ts';
@@ -78,19 +78,19 @@ export function rulesAsText(): string {
 
 function pairAsText(pair: PairReport, { pairs }: CompatReport, options: TextOptions): string[][] {
   const { paint, showAll } = options;
-  const decisive = findingsDecidingResult(pair);
+  const relevant = relevantFindings(pair);
   // If two majors are the only comparison, their breaking changes are listed. Otherwise, these changes are only counted.
   const hasMajorsOnly = pair.between === 'majors' && pairs.length === 1;
-  const listed = hasMajorsOnly ? pair.findings : decisive;
+  const listed = hasMajorsOnly ? pair.findings : relevant;
   const findings = showAll ? pair.findings : listed.filter(({ level }) => level !== 'info');
   const blocks = [...Map.groupBy(findings, firstRouteOf)].map(([route, ofRoute]) => [
     paint('bold', safeText(route, 200)),
-    ...ofRoute.flatMap((finding) => findingAsText(finding, decisive.includes(finding), options)),
+    ...ofRoute.flatMap((finding) => findingAsText(finding, relevant.includes(finding), options)),
   ]);
   if (pair.exempted.length > 0) {
     blocks.push([paint('dim', 'Exempted'), ...pair.exempted.map((one) => exemptedAsText(one, paint))]);
   }
-  const hidden = pair.findings.length - decisive.length;
+  const hidden = pair.findings.length - relevant.length;
   if (hidden > 0 && !showAll && !hasMajorsOnly)
     blocks.push([
       paint(

@@ -4,7 +4,7 @@ import type { RouteName } from '../diff/routes.ts';
 import type { TextPosition } from '../document/positions.ts';
 import type { Finding, Site } from '../judge/findings.ts';
 import type { CompatReport, PlacedFinding, StaleExemption } from '../judge/judge.ts';
-import { renameInWords, routeInWords } from '../rules/words.ts';
+import { looksRenamedPhrase, routeInWords } from '../rules/words.ts';
 
 /** Makes text of a contract safe to print. Such text is untrusted and may have any length. */
 export function safeText(text: string, maxLength = 300): string {
@@ -38,7 +38,7 @@ export function firstRouteOf({ routes }: Pick<Finding, 'routes'>): string {
 
 /** "It looks renamed to `total`."; empty without a likely name. */
 export function renameNote({ renamedTo }: Finding, maxLength?: number): string {
-  return renamedTo === undefined ? '' : `It ${safeText(renameInWords(renamedTo), maxLength)}.`;
+  return renamedTo === undefined ? '' : `It ${safeText(looksRenamedPhrase(renamedTo), maxLength)}.`;
 }
 
 /** "and 49 more routes: GET /a, GET /b, …"; empty for a finding of one route. */

@@ -249,7 +249,7 @@ function withArticle(type: string): string {
 }
 
 /** "looks renamed to `total`". */
-export function renameInWords(name: string): string {
+export function looksRenamedPhrase(name: string): string {
   return `looks renamed to ${name.includes('`') ? name : quoted(name)}`;
 }
 

@@ -174,11 +174,11 @@ export class ClientReads {
   }
 
   /** The first request and the last use of each client that used the version, by the id of the client. */
-  async uses(version: string): Promise<Map<number, { readonly first: number; readonly used: number }>> {
+  async uses(version: string): Promise<Map<number, { readonly first: number; readonly lastUsed: number }>> {
     const { seen } = await this.#tables();
     const used = await this.#usedColumn();
-    const rows = await this.#database.all<{ client: number; first: number; used: number }>(
-      `SELECT client, first, ${used} AS used FROM ${seen} AS seen WHERE version = ? AND ${used} > 0`,
+    const rows = await this.#database.all<{ client: number; first: number; lastUsed: number }>(
+      `SELECT client, first, ${used} AS "lastUsed" FROM ${seen} AS seen WHERE version = ? AND ${used} > 0`,
       [await this.#reads.idOf(version)],
     );
     return new Map(rows.map((row) => [row.client, row]));

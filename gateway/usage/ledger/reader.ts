@@ -163,7 +163,7 @@ export class LedgerReader implements UsageQueries {
     const uses = await this.#clientReads.uses(version);
     if (!uses.values().some(({ first }) => first >= since)) return [];
     const counted = await this.#countsOf(version, await this.#clientReads.spans(since), since);
-    return counted.map(({ counts }) => counts).filter(({ used: lastUse }) => lastUse !== undefined);
+    return counted.map(({ counts }) => counts).filter(({ lastUsed }) => lastUsed !== undefined);
   }
 
   /** `firstFrom`: only clients first seen since then. */
@@ -175,13 +175,16 @@ export class LedgerReader implements UsageQueries {
     const sums = await this.#clientReads.sums(version, spans, firstFrom);
     const uses = await this.#clientReads.uses(version);
     return byRequests(sums).map(({ id, name: client, ...counts }) => {
-      return { id, counts: { ...counts, client, name: this.#clientNames.nameOf(client), used: uses.get(id)?.used } };
+      return {
+        id,
+        counts: { ...counts, client, name: this.#clientNames.nameOf(client), lastUsed: uses.get(id)?.lastUsed },
+      };
     });
   }
 
   async byVersionAndClient(
     since: number,
-    needsRoutes: (row: VersionClientUse) => boolean,
+    needsTopRoutes: (row: VersionClientUse) => boolean,
   ): Promise<readonly VersionClientUse[]> {
     const spans = await this.#clientReads.spans(since);
     const versions = (await this.requests(since)).map(({ version }) => version).filter((version) => version !== '');
@@ -192,7 +195,7 @@ export class LedgerReader implements UsageQueries {
       });
     });
     const rows = counted.flat().sort((a, b) => b.row.requests - a.row.requests);
-    const largest = rows.filter(({ row }) => needsRoutes(row)).slice(0, maxClientsWithRoutes);
+    const largest = rows.filter(({ row }) => needsTopRoutes(row)).slice(0, maxClientsWithRoutes);
     const topRoutes = new Map<VersionClientUse, VersionClientUse['topRoutes']>();
     for (const [version, versionRows] of Map.groupBy(largest, ({ row }) => row.version)) {
       const clients = versionRows.map(({ id }) => id);
@@ -281,7 +284,9 @@ export class LedgerReader implements UsageQueries {
     const spans = await this.#clientReads.spans(since);
     const inOld = byName(await this.#clientReads.sums(from, spans));
     const inNew = byName(await this.#clientReads.sums(to, spans));
-    const usersOfOld = new Set((await this.firstCalls(from, 0)).flatMap((one) => (one.used > 0 ? [one.client] : [])));
+    const usersOfOld = new Set(
+      (await this.firstCalls(from, 0)).flatMap((one) => (one.lastUsed > 0 ? [one.client] : [])),
+    );
     const clients = [...new Set([...inOld.keys(), ...inNew.keys()])].filter((client) => isSingleClient({ client }));
     return movements(clients, inOld, inNew, (client) => ({
       name: this.#clientNames.nameOf(client),

@@ -190,7 +190,7 @@ export class SqlReads {
     limit: number,
   ): Promise<readonly Omit<FirstCall, 'name'>[]> {
     return this.#database.all(
-      `SELECT name AS client, first, ${await this.#usedColumn()} AS used FROM version_client JOIN clients ON clients.id = client
+      `SELECT name AS client, first, ${await this.#usedColumn()} AS "lastUsed" FROM version_client JOIN clients ON clients.id = client
         WHERE version = ? AND first >= ? AND first < ? ORDER BY first, name LIMIT ?`,
       [await this.idOf(version), since, before, limit],
     );

@@ -41,8 +41,8 @@ export function clientJson(use: ClientUse) {
   return { ...countsJson(use), routes: use.routes, top_routes: routesJson(use.topRoutes) };
 }
 
-/** A client's use as in `clientJson`, without the routes. `used`: the last request that neither failed nor was refused by a freeze. */
-export function countsJson({ client, name, first, last, used, ...counts }: ClientCounts) {
+/** A client's use as in `clientJson`, without the routes. `lastUsed`: the last request that neither failed nor was refused by a freeze. */
+export function countsJson({ client, name, first, last, lastUsed, ...counts }: ClientCounts) {
   const { requests, errors, served, failing, refused } = counts;
   return {
     client,
@@ -54,7 +54,7 @@ export function countsJson({ client, name, first, last, used, ...counts }: Clien
     refused,
     first: new Date(first).toISOString(),
     last: new Date(last).toISOString(),
-    last_used: used === undefined ? null : new Date(used).toISOString(),
+    last_used: lastUsed === undefined ? null : new Date(lastUsed).toISOString(),
   };
 }
 

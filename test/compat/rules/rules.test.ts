@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Change, Direction, Effects } from '../../../gateway/compat/diff/change.ts';
 import { predicateOf, type RuleId, ruleFor, rules } from '../../../gateway/compat/rules/rules.ts';
-import { renameInWords } from '../../../gateway/compat/rules/words.ts';
+import { looksRenamedPhrase } from '../../../gateway/compat/rules/words.ts';
 import { findingsBetween } from '../support/comparing.ts';
 import { contractPairs, pathOf, withExpected } from '../support/contractPairs.ts';
 
@@ -16,7 +16,7 @@ describe('a pair of contracts', () => {
     const findings = findingsBetween(parse(old), parse(now));
     const lines = findings.map(
       ({ level, rule, sentence, renamedTo }) =>
-        `${level} ${rule}: ${sentence}${renamedTo === undefined ? '' : ` (${renameInWords(renamedTo)})`}\n`,
+        `${level} ${rule}: ${sentence}${renamedTo === undefined ? '' : ` (${looksRenamedPhrase(renamedTo)})`}\n`,
     );
     await expect(withExpected(name, lines.join(''))).toMatchFileSnapshot(`../../../${pathOf(name)}`);
     expect(findings.map(({ rule }) => rule)).toContain(ruleOf(name));

@@ -23,7 +23,7 @@ async function expectSame(ledger: UsageQueries, rows: UsageBatch, since: number,
     expect(
       new Map(
         (await ledger.byClient(version, since)).map(
-          ({ client, name: _name, topRoutes: _top, used: _used, ...rest }) => [client, rest],
+          ({ client, name: _name, topRoutes: _top, lastUsed: _lastUsed, ...rest }) => [client, rest],
         ),
       ),
     ).toEqual(new Map([...clients].map(([client, { clients: _clients, ...rest }]) => [client, rest])));
@@ -108,7 +108,7 @@ describe.each(readersOn)('the ledger on %s', (_database, makeReader) => {
     const { ledger } = openLedger();
     ledger.add(Array.from({ length: 51 }, (_one, n) => row({ client: `c${n}`, requests: 200 - n })));
     const reader = read(ledger);
-    const isLast = ({ client, used }: ClientCounts) => client === 'c50' && used === noon;
+    const isLast = ({ client, lastUsed }: ClientCounts) => client === 'c50' && lastUsed === noon;
     expect(await reader.byClient('v1', 0, isLast)).toMatchObject([
       { client: 'c50', requests: 150, routes: 1, topRoutes: [{ requests: 150 }] },
     ]);

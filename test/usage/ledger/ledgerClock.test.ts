@@ -122,5 +122,5 @@ it('a row with a later date is written with the current time', async () => {
   ledger.add([row({ first: noon + 800 * dayMs })]);
   expect(await readLedger(ledger).totals(0)).toMatchObject([{ last: noon, requests: 1 }]);
   expect(await readLedger(ledger).series('hour', 0)).toMatchObject([{ version: 'v1', at: noon, requests: 1 }]);
-  expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([{ used: noon }]);
+  expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([{ lastUsed: noon }]);
 });

@@ -42,7 +42,7 @@ describe.each(readersOn)('queries about single routes on %s', (_database, makeRe
       row({ route, client: 'shop', first: day(2), failing: 1, used: 0 }),
     ]);
     const queries = await read(ledger).ofRoutes([route]);
-    expect((await queries.byClient('v1', day(7))).map(({ client, used }) => [client, used])).toEqual([
+    expect((await queries.byClient('v1', day(7))).map(({ client, lastUsed }) => [client, lastUsed])).toEqual([
       ['x-client-id:shop', undefined],
       ['shop', day(9) + 5],
     ]);

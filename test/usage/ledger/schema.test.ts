@@ -55,12 +55,14 @@ it('treats all requests of an earlier release as use, because it did not record 
   const store = earlierLedger();
   const { ledger } = openLedger({ store });
   const at = noon - dayMs;
-  expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([{ errors: 1, failing: 0, refused: 0, used: at }]);
+  expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([
+    { errors: 1, failing: 0, refused: 0, lastUsed: at },
+  ]);
   expect(await readLedger(ledger).lastUsed()).toEqual(new Map([['v1', at]]));
   ledger.add([row({ requests: 4, failing: 4, used: 0, client: 'scanner' }), row({ requests: 2, refused: 2 })]);
   expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([
-    { requests: 9, failing: 0, refused: 2, used: noon },
-    { client: 'scanner', requests: 4, failing: 4, used: undefined },
+    { requests: 9, failing: 0, refused: 2, lastUsed: noon },
+    { client: 'scanner', requests: 4, failing: 4, lastUsed: undefined },
   ]);
   expect(await readLedger(ledger).totals(0)).toMatchObject([{ requests: 13, failing: 4, refused: 2 }]);
   expect(await readLedger(ledger).lastUsed(({ client }) => client === 'x-client-id:shop')).toEqual(new Map());
@@ -129,7 +131,7 @@ it('reads the ledger of an earlier release without changing it', async () => {
   const before = readFileSync(store);
   const reader = LedgerReader.open(store);
   expect(await reader.byClient('v1', 0)).toMatchObject([
-    { requests: 7, failing: 0, used: noon - dayMs, routes: 2, topRoutes: [] },
+    { requests: 7, failing: 0, lastUsed: noon - dayMs, routes: 2, topRoutes: [] },
   ]);
   expect(await reader.totals(0)).toMatchObject([{ requests: 7, failing: 0, refused: 0 }]);
   expect(await reader.lastUsed()).toEqual(new Map([['v1', noon - dayMs]]));
