@@ -68,6 +68,7 @@ export interface AdaptedPart {
   readonly place: Path;
   /** `response 200`, `request body`, `query`. */
   readonly what: string;
+  /** The schema before the operations. */
   readonly from: SubSchema;
   readonly operations: readonly Operation[];
   /** What the receiving contract allows. Undefined: that contract does not describe this part. */

@@ -15,7 +15,10 @@ export interface DraftedVersion {
   readonly file: string;
 }
 
-/** The `moved` tables on the way from the served version to the other one. A table maps a path template to its new path; null: removed. */
+/**
+ * The `moved` tables from the served version to the other one, one for each step to the next version, in order. A table maps a path
+ * template to its new path; null: removed.
+ */
 export type MovedPathTables = readonly (readonly (readonly [template: string, value: string | null])[])[];
 
 /** The contract of one of the two versions. */
@@ -24,7 +27,7 @@ export interface DraftSide {
   readonly name: string;
   readonly documents: Documents;
   readonly routes: readonly Route[];
-  /** Finds routes, and makes parts of the contract for comparisons. */
+  /** Finds routes, and makes contracts with a single operation, which are compared. */
   readonly adapterSide: AdapterSide;
   /** The schemas of the contract with its examples. `adapterSide` has the schemas without examples. */
   readonly bundle: Bundle;

@@ -89,7 +89,7 @@ function addUsage(router: Router, { source, operations }: AdminContext): void {
 function addRetirement(router: Router, { source, operations }: AdminContext): void {
   router.get('/api/versions/:version/retirement', async ({ params, query }, res) => {
     const { fleet, usage, clock } = operations;
-    // The verdict contains every request that ended before now. `awaitCounts` asks the other gateways for their counts.
+    // Asks whether the ledger has every request that ended before now. `awaitCounts` sends the question to the other gateways.
     const question = fleet?.createCountsQuestion();
     const flushAndReport = async (): Promise<ServingReport> => {
       await operations.flush?.();
@@ -158,15 +158,15 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
     const question = fleet?.createCountsQuestion();
     const snapshot = source.current;
     await sendAnswer(res, async () => {
-      const planQuery = parsePlanQuery(req.body, clock.now());
+      const query = parsePlanQuery(req.body, clock.now());
       if (usage === undefined) return undefined;
-      if ('routesYaml' in planQuery && Buffer.byteLength(planQuery.routesYaml ?? '') > largestFileBytes)
+      if ('routesYaml' in query && Buffer.byteLength(query.routesYaml ?? '') > largestFileBytes)
         return { problem: 'BODY_TOO_LARGE', detail: tooLargeDetail };
-      const loaded = 'retire' in planQuery ? undefined : await operations.snapshotOf(planQuery.routesYaml);
-      const hasFaults = loaded !== undefined && !('fingerprint' in loaded);
-      if (hasFaults) return { body: new TextEncoder().encode(JSON.stringify({ kind: 'faulty', faults: loaded })) };
-      const candidate = 'retire' in planQuery ? { retired: planQuery.retire } : toPlain(loaded ?? snapshot);
-      const { since, at, now } = planQuery;
+      const edit = 'retire' in query ? { retired: query.retire } : await operations.snapshotOf(query.routesYaml);
+      const hasFaults = !('retired' in edit) && !('fingerprint' in edit);
+      if (hasFaults) return { body: new TextEncoder().encode(JSON.stringify({ kind: 'faulty', faults: edit })) };
+      const candidate = 'retired' in edit ? edit : toPlain(edit);
+      const { since, at, now } = query;
       const flushAndReport = async (): Promise<ServingReport> => {
         await operations.flush?.();
         return operations.report();

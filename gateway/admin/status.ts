@@ -140,6 +140,7 @@ function reasonsNotToStop(
     .filter((one) => one.name !== name && needsBackend(one, now) && one.targets.some(({ url }) => urls.has(url)))
     .map((one) => `used by /${one.name}`);
   const version = snapshot.versions.get(name);
+  // If an adapter serves the version, requests to it go to the backend of another version, on every gateway. Adapters are not chained.
   if (version === undefined || !isServedByAdapter(version, now)) {
     blockers.push(...adaptedVersions(name, snapshot, now).map((one) => `used by the adapter of /${one.name}`));
     blockers.push(...(fleet?.reasonsNotToStop(name) ?? []));

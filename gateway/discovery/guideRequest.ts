@@ -64,7 +64,7 @@ export function guideRequest(
       brownouts: brownouts.map(({ at, end }) => ({ at, end })),
       oldBaseUrl: publicUrl + versionPath(from, snapshot),
       newBaseUrl: publicUrl + versionPath(to, snapshot),
-      // The guide lists all routes anyway.
+      // The guide lists all routes, so the command may contain one.
       grease: greaseCurlCommand(to, publicUrl + versionPath(to, snapshot), { mayNameRoute: true }),
     },
   };

@@ -39,12 +39,14 @@ export class Heartbeats {
       void this.#answer(command);
       return;
     }
-    // While the store is slow, only the latest state is written.
-    if (command.kind === 'heartbeat') {
+    if (command.kind === 'read') {
+      if (this.#lastHeartbeat === undefined) return;
+      this.#isReadDue = true;
+    } else {
+      // While the store is slow, only the latest state is written.
       this.#lastHeartbeat = command;
       this.#isWriteDue = true;
-    } else if (this.#lastHeartbeat) this.#isReadDue = true;
-    else return;
+    }
     this.#running ??= this.#writeAndRead().finally(() => {
       this.#running = undefined;
     });

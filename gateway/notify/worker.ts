@@ -12,7 +12,7 @@ const shortestWaitMs = 1_000;
 const closeMs = 1_000;
 
 try {
-  // Requests take precedence if both threads share a core. Only Linux has a priority per thread.
+  // Threads that serve clients take precedence over this one if they share a core. Only Linux has a priority per thread.
   if (process.platform === 'linux') setPriority(5);
 } catch {
   // A sandbox may forbid this call.

@@ -34,7 +34,7 @@ type Exporter<Items> = {
   export(items: Items, done: (result: { readonly error?: Error; readonly code: number }) => void): void;
 };
 
-// Requests take precedence if both threads share a core. Only Linux has a priority per thread.
+// Threads that serve clients take precedence over this one if they share a core. Only Linux has a priority per thread.
 try {
   if (process.platform === 'linux') setPriority(5);
 } catch {

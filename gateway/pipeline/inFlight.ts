@@ -30,8 +30,9 @@ export interface InFlight {
 
 /**
  * The exchanges in flight of a version. Not a `Set`, because every request would change it, and V8 would often rehash it. Each
- * rehash leaves a table that refers to the exchanges of that moment and to the next table. Once one such table is in the old
- * generation, all later ones survive until a major garbage collection, and scavenges take ten times as long.
+ * rehash replaces the table of the `Set`. A replaced table still refers to its exchanges and to the table that replaced it. Once one
+ * replaced table is in the old generation, all later ones survive until a major garbage collection, and scavenges take ten times
+ * as long.
  */
 export class InFlightList {
   readonly #exchanges: InFlight[] = [];
@@ -114,11 +115,8 @@ export class VersionRequests {
 
   /** Admits queued requests for which there is room. Called when a place is free, and when a reload may have raised a limit. */
   admitWaiting(): void {
-    for (const { queue } of this.requestsWithSharedTargets) {
-      if (queue.length === 0) continue;
-      admitOldestFirst(this.requestsWithSharedTargets);
-      return;
-    }
+    const isAnyWaiting = this.requestsWithSharedTargets.some(({ queue }) => queue.length > 0);
+    if (isAnyWaiting) admitOldestFirst(this.requestsWithSharedTargets);
   }
 }
 
@@ -190,7 +188,7 @@ class QueuedRequest implements Timed {
   admit(): boolean {
     const run = this.#waiter.findRoom();
     if (run === undefined) return false;
-    // It leaves first, because it may end at once and then frees its place.
+    // The request leaves the queue first. If it ends within `run()`, its end admits the next request, which must not be this one again.
     this.leave();
     run();
     return true;

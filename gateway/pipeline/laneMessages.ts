@@ -88,7 +88,7 @@ export class LaneRequest implements IncomingRequest {
     return this;
   }
 
-  /** Takes received bytes of the body. False: the caller must not read more or overwrite the bytes until `resumeReading`. */
+  /** Takes received bytes of the body. False: the caller must not read more, which may overwrite uncopied bytes, until `resumeReading`. */
   receive(buffer: Buffer, start: number, end: number): boolean {
     const flowing = this.#flowing;
     this.missingBytes -= end - start;

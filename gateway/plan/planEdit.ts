@@ -47,7 +47,8 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     if (running === undefined) return false;
     const isAdapted = group?.runningAnswer !== 'not_adapted';
     const answer = plannedAnswer({ ...request, isAdapted }, running, basePath, now, runningFreezes?.newClients);
-    // A brownout ends by itself. So a request that it refuses now is refused already only if the candidate answers `brownout`, too.
+    // A brownout ends by itself. So a request that a brownout refuses now counts as refused already only if the candidate answers
+    // `brownout`, too.
     return answer === 'brownout' ? answerOf(request, group) === 'brownout' : plannedAnswers[answer].isRefusal;
   };
   const isLost = (request: PlannedRequest, group?: RouteGroup): boolean =>
@@ -218,7 +219,7 @@ function planSummary(facts: PlanFacts): string {
   }
   if (total.lost === 0) {
     const refuses = plannedAnswerNames.some((name) => plannedAnswers[name].isRefusal && total.answers[name] > 0);
-    const noRequest = refuses ? 'none of them that it does not refuse already' : 'none of them';
+    const noRequest = refuses ? 'no more of them than it does now' : 'none of them';
     return `No client would lose a request: in ${period}, backends answered ${plural(total.served, 'request')}, and the gateway would refuse ${noRequest}.`;
   }
   const who = othersLose ? `At least ${plural(Math.max(1, losing), 'client')}` : plural(losing, 'client');

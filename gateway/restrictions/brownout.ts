@@ -54,7 +54,7 @@ export class BrownoutScope {
     return this.#routes === undefined || this.#routes.has(`${method} ${this.#templateOf(path)}`);
   }
 
-  /** The template of a path, as in the ledger: `/drinks/{id}` does not match `/drinks/mine` if that is a route of its own. */
+  /** The template of a path, as in the ledger. For `/drinks/mine`, it is `/drinks/{id}` unless the contract lists `/drinks/mine`. */
   #templateOf(path: string): string {
     if (this.#contract) return this.#contract.paths.find(path)?.template ?? path;
     // Parameters become numbers, so that `/drinks/{id}.json` gets the same name in the ledger as `/drinks/7.json`.

@@ -145,7 +145,7 @@ class Worker {
 
 /** @throws the system's own errors, such as EADDRINUSE */
 async function listenOn(handle: SendHandle, server: Server, { host, port }: HostPort): Promise<void> {
-  // `exclusive`: node:cluster would close the socket when the last worker has ended.
+  // Without `exclusive`, node:cluster would close the socket when the last worker has ended.
   if (handle === undefined) server.listen({ host, port, exclusive: true });
   else server.listen(handle);
   await once(server, 'listening');

@@ -1,8 +1,8 @@
 import { aggregated, type MetricValues } from '../observability/exposition.ts';
 import { mergeReports, type ServingReport, type WorkerReport } from '../observability/report.ts';
 
-// An absent process has ended, or may answer the next time. So the metrics of this many absent processes are kept separately. The
-// metrics of older ones are merged.
+// An absent process has ended, or answers later and then replaces its metrics. So the metrics of this many absent processes are kept
+// separately. The metrics of older ones are merged.
 const maxSeparateProcesses = 32;
 
 /**
@@ -28,7 +28,7 @@ export class WorkerTotals {
     const answers = await Promise.all(
       reports.map(async (pending) => {
         const report = await pending;
-        // Kept at once: after all answers have arrived, it might replace the final report of a worker, which is newer.
+        // The metrics are kept before the other reports arrive: later, they could replace those of the final report, which are newer.
         if (report) this.#keepMetrics(report);
         return report ? [report] : [];
       }),

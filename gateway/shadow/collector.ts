@@ -12,7 +12,8 @@ const maxRemembered = 20_000;
 // Routes that the contract does not list and that a version has answered with another status than 404. Further ones are not counted
 // by name.
 const maxUnlistedFound = 1_000;
-// The limit of `#unlistedMissing` is the number of routes in `#unlistedFound`, but at least this. Further routes are not counted by name.
+// Routes that the contract does not list and that were only answered 404: as many of them are counted by name as of the routes above,
+// but always at least this many.
 const leastUnlistedMissingLimit = 50;
 
 /** Two versions whose responses are compared. */

@@ -51,7 +51,7 @@ const reportDelayMs = 100;
 const evidenceDelayMs = 2_000;
 
 try {
-  // Requests take precedence if both threads share a core. Only Linux has a priority per thread.
+  // Threads that serve clients take precedence over this one if they share a core. Only Linux has a priority per thread.
   if (process.platform === 'linux') setPriority(5);
 } catch {
   // A sandbox may forbid this call.

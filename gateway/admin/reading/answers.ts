@@ -81,18 +81,18 @@ const answers: {
     const verdict = retirementVerdict(facts);
     // Added after the verdict, so that the results of a brownout never cause a yes.
     const successor = successorName(version, snapshot, now);
-    const brownoutNotes = (await brownoutRemark(queries, snapshot, { version, successor, now })) ?? [];
-    const freezeNotes =
+    const noteOnBrownout = await brownoutRemark(queries, snapshot, { version, successor, now });
+    const noteOnFreeze =
       freeze && route === undefined
-        ? [await freezeNote(queries, freeze, listedVersion && clientsSparedByFreeze(listedVersion, now))]
-        : [];
-    // The differences that this gateway found. They are only notes: they do not show who still calls the version.
-    const shadowNotes = route === undefined ? ((await shadowRemark(queries, snapshot, { version, now })) ?? []) : [];
+        ? await freezeNote(queries, freeze, listedVersion && clientsSparedByFreeze(listedVersion, now))
+        : undefined;
+    // The differences that this gateway found. They are only a note: they do not show who still calls the version.
+    const noteOnShadow = route === undefined ? await shadowRemark(queries, snapshot, { version, now }) : undefined;
     const adapterNotes = adaptedVersions(version, snapshot, now).map(({ name }) => {
       return { code: 'adapts', text: `Keep the backend of /${version} running: an adapter serves /${name} from it.` };
     });
-    const notes = verdict.notes.concat(adapterNotes, brownoutNotes, shadowNotes, freezeNotes);
-    const withNotes = { ...verdict, notes };
+    const otherNotes = [noteOnBrownout, noteOnShadow, noteOnFreeze].filter((note) => note !== undefined);
+    const withNotes = { ...verdict, notes: [...verdict.notes, ...adapterNotes, ...otherNotes] };
     return { ...bodyOf(JSON.stringify(verdictJson(withNotes))), mayLackCounts: mayLackCounts(verdict) };
   },
 

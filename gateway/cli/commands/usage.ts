@@ -43,7 +43,9 @@ export const addUsage: AddCommand = (program, io, finish) => {
     )
     .addOption(new Option('--by <what>', 'what each row shows').choices(groupings))
     .addOption(formatOption(['text', 'json', 'csv']))
-    .addOption(new Option('--instance <name>', 'only the requests to this gateway of a fleet, by version or day'))
+    .addOption(
+      new Option('--instance <name>', 'only the requests to this gateway of a fleet; --by can then be version or day'),
+    )
     .addOption(
       new Option('--store <place>', 'read this ledger instead of asking a gateway: a file, or postgres://… of a fleet'),
     )

@@ -96,12 +96,12 @@ function endOfMatch(pattern: RegExp, text: string, at: number): number {
 
 const backslash = 92;
 
-/** The offset after the closing quote of the string that begins at `start`. The text must be valid JSON. */
+/** The offset after the closing quote of the string that begins at `start`. Without a closing quote (invalid JSON): the end of the text. */
 export function endOfString(text: string, start: number): number {
   // `indexOf` is many times faster than a loop over the characters, and most of a large contract is strings.
   let at = text.indexOf('"', start + 1);
   while (at !== -1 && isEscaped(text, at)) at = text.indexOf('"', at + 1);
-  return at === -1 ? text.length + 1 : at + 1;
+  return at === -1 ? text.length : at + 1;
 }
 
 /** A character is escaped if an odd number of backslashes precedes it. */

@@ -4,7 +4,7 @@ import type { EvidenceRow } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
 import { addUpEvidence } from './schema.ts';
 
-// Earlier ledgers have no evidence.
+// Ledgers with an earlier schema have no table `evidence`.
 const firstSchemaVersion = 8;
 /** The most rows of one version. Beyond them, a new row is added only if `makeRoom` finds room for it. */
 export const maxEvidenceRows = 20_000;
@@ -12,9 +12,9 @@ export const maxEvidenceRows = 20_000;
 const keptFormerHashes = 1;
 
 /**
- * Adds rows of one version. For each kind, keeps the evidence of the latest contracts and of the previous ones. If the version has
- * too many rows, other rows are deleted, or some of the new ones are left out. The caller begins and commits the transaction.
- * Throws the errors of SQLite.
+ * Adds rows of one version. For each `to` and `kind`, keeps the rows of the latest contracts and of the contracts before them. If
+ * the version has too many rows, other rows are deleted, or some of the new ones are left out. The caller begins and commits the
+ * transaction. Throws the errors of SQLite.
  */
 export function addEvidenceRows(database: DatabaseSync, version: string, rows: readonly EvidenceRow[]): void {
   const ofComparison = 'version = ? AND target = ? AND kind = ?';
@@ -58,9 +58,10 @@ interface EvidenceGroup {
 }
 
 /**
- * Deletes rows until `needed` more rows fit. First deletes the evidence of former contracts, the oldest first. Then deletes routes of
- * the largest other comparison, beginning with the route whose last pair is the oldest. If this comparison has N rows more than the
- * comparison of `rows`, deletes at most N / 2 of them, so that it does not become the smaller one. @returns how many rows fit
+ * Deletes rows until `needed` more rows fit. First deletes former comparisons, the oldest first: a comparison is former if a later
+ * one has the same kind. Then deletes routes of the largest other comparison, beginning with the route whose last pair is the oldest.
+ * If this comparison has N rows more than the comparison of `rows`, deletes at most N / 2 of them, so that it does not become the
+ * smaller one. @returns how many rows fit
  */
 function makeRoom(database: DatabaseSync, version: string, rows: readonly EvidenceRow[], needed: number): number {
   const rowsLeft = (): number => maxEvidenceRows - countRows(database, version);
@@ -73,7 +74,7 @@ function makeRoom(database: DatabaseSync, version: string, rows: readonly Eviden
   const isAdded = ({ target, hash }: EvidenceGroup): boolean => addedKeys.has(keyOf(target, hash));
   const kindsAdded = new Set<string>(rows.map(({ kind }) => kind));
   const latestOfKinds = new Set([...Map.groupBy(groups, ({ kind }) => kind)].map(([, [first]]) => first));
-  // A group is former if a later group has the same kind. The groups of `rows` are later than all others.
+  // The comparisons of `rows` are later than all others.
   const isFormer = (one: EvidenceGroup): boolean =>
     !isAdded(one) && (!latestOfKinds.has(one) || kindsAdded.has(one.kind));
   for (const { target, hash } of groups.filter(isFormer).toReversed()) {
@@ -83,7 +84,7 @@ function makeRoom(database: DatabaseSync, version: string, rows: readonly Eviden
   const [largest] = groups.filter((one) => !isFormer(one) && !isAdded(one)).toSorted((a, b) => b.count - a.count);
   if (largest === undefined) return rowsLeft();
   const addedCount = groups.filter(isAdded).reduce((sum, { count }) => sum + count, 0);
-  // After half of the difference is deleted, both comparisons can have the same number of rows.
+  // After half of the difference is deleted, the comparison of `rows` can become as large as the other one, but not larger.
   const [rowsToDelete, maxRowsToDelete] = [needed - rowsLeft(), (largest.count - addedCount) / 2];
   const largestKey = [version, largest.target, largest.hash] as const;
   const routes = database

@@ -175,17 +175,12 @@ export class LedgerReader implements UsageQueries {
     const sums = await this.#clientReads.sums(version, spans, firstFrom);
     const uses = await this.#clientReads.uses(version);
     return byRequests(sums).map(({ id, name: client, ...counts }) => {
-      return {
-        id,
-        counts: { ...counts, client, name: this.#clientNames.nameOf(client), lastUsed: uses.get(id)?.lastUsed },
-      };
+      const lastUsed = uses.get(id)?.lastUsed;
+      return { id, counts: { ...counts, client, name: this.#clientNames.nameOf(client), lastUsed } };
     });
   }
 
-  async byVersionAndClient(
-    since: number,
-    needsTopRoutes: (row: VersionClientUse) => boolean,
-  ): Promise<readonly VersionClientUse[]> {
+  byVersionAndClient: UsageQueries['byVersionAndClient'] = async (since, needsTopRoutes) => {
     const spans = await this.#clientReads.spans(since);
     const versions = (await this.requests(since)).map(({ version }) => version).filter((version) => version !== '');
     const counted = await Array.fromAsync(versions, async (version) => {
@@ -203,7 +198,7 @@ export class LedgerReader implements UsageQueries {
       for (const { id, row } of versionRows) topRoutes.set(row, routesByClient.get(id) ?? []);
     }
     return rows.map(({ row }) => ({ ...row, topRoutes: topRoutes.get(row) ?? [] }));
-  }
+  };
 
   /** The most used routes of each client, by the id of the client. */
   async #topRoutes(version: string, clients: readonly number[], since: number) {
@@ -284,9 +279,8 @@ export class LedgerReader implements UsageQueries {
     const spans = await this.#clientReads.spans(since);
     const inOld = byName(await this.#clientReads.sums(from, spans));
     const inNew = byName(await this.#clientReads.sums(to, spans));
-    const usersOfOld = new Set(
-      (await this.firstCalls(from, 0)).flatMap((one) => (one.lastUsed > 0 ? [one.client] : [])),
-    );
+    const callsOfUsers = (await this.firstCalls(from, 0)).filter(({ lastUsed }) => lastUsed > 0);
+    const usersOfOld = new Set(callsOfUsers.map(({ client }) => client));
     const clients = [...new Set([...inOld.keys(), ...inNew.keys()])].filter((client) => isSingleClient({ client }));
     return movements(clients, inOld, inNew, (client) => ({
       name: this.#clientNames.nameOf(client),

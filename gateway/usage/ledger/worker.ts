@@ -6,7 +6,7 @@ import type { LedgerCommand, LedgerNotice, LedgerReport, LedgerWorkerData } from
 
 // The entry point of the thread that writes the usage ledger. No other connection writes to the file.
 
-// If this thread shares a core with the thread that serves requests, requests take precedence. Only Linux has a priority per thread.
+// Threads that serve clients take precedence over this one if they share a core. Only Linux has a priority per thread.
 try {
   if (process.platform === 'linux') setPriority(5);
 } catch {
