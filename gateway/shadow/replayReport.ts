@@ -135,7 +135,13 @@ export function replayAsSarif(
       ];
     });
   });
-  const warnings = [...report.notes, ...report.no_evidence.map(({ route, why }) => `No evidence: ${route}: ${why}`)];
+  const warnings = [
+    ...report.notes,
+    ...report.no_evidence.map(({ route, why }) => `No evidence: ${route}: ${why}`),
+    ...report.routes.flatMap(({ route, difference_count: count, differences }) =>
+      count > differences.length ? [`${route} has ${plural(count - differences.length, 'more difference')}.`] : [],
+    ),
+  ];
   const invocation = {
     executionSuccessful: report.is_complete && report.has_success,
     toolConfigurationNotifications: [],

@@ -273,6 +273,19 @@ describe('replay', () => {
     expect((JSON.parse(stdout) as ReplayReport).notes).toEqual([]);
   });
 
+  it('says in SARIF how many differences of a route are not listed', async () => {
+    const own = Object.fromEntries(Array.from({ length: 60 }, (_one, index) => [`own${index}`, 1]));
+    const [v1, v2] = [await jsonServer(() => ({ id: 1, ...own })), await jsonServer(() => ({ id: 1 }))];
+    const document = contractOf({ '/drinks': answering(drink) });
+    const { code, stdout } = await replayIn(
+      { 'v1.json': document, 'v2.json': document, 'r.json': { format: 1, requests: [{ route: 'GET /drinks' }] } },
+      ['r.json', '--v1', v1.url, '--v2', v2.url, ...withContracts, ...fast, '--format', 'sarif'],
+    );
+    const { runs } = JSON.parse(stdout) as SarifLog;
+    expect([code, runs[0]?.results.length]).toEqual([1, 50]);
+    expect(JSON.stringify(runs[0]?.invocations)).toContain('GET /drinks has 10 more differences.');
+  });
+
   it('says what has no evidence, and does not pass if nothing was compared', async () => {
     const refusing = await jsonServer(
       () => ({ error: 1 }),
