@@ -19,7 +19,7 @@ export const exportOverOtlp: Scenario = {
     );
     const { figures, notes } = await measureVariants('exportVariants.ts', options, { args: [String(port)] });
     await server.stop();
-    // Only the serving thread: the thread that exports may send the spans of a variant after the interval of that variant.
+    // Measures only the serving thread: the export thread may send the spans of a variant after the interval of that variant.
     const rows = figures.map(({ name, threadMicros, requests }) => {
       return { name: `version-gateway, exports ${name}`, samples: [threadMicros / requests] };
     });

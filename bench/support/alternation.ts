@@ -78,7 +78,7 @@ export async function alternate(
   await listen(server, variants[0].snapshot.gateway.listen);
 }
 
-/** Counts the requests that end. Because of it, even the variant that records nothing creates the record of each exchange. */
+/** Counts the requests that end. So the record of each exchange is created even in the variant that records nothing. */
 function countingRecorder(figure: { requests: number }, recorder: Recorder | undefined): Recorder {
   return {
     record(exchange) {

@@ -273,7 +273,7 @@ export class ActiveAdapter {
     return !changesResponses || this.state.hasMemoryFor(name, this.#adapter.compiled.settings.body);
   }
 
-  /** Path and query for the backend. Undefined: a value of the client has no counterpart. */
+  /** Path and query for the backend. Undefined: a value in the request has no counterpart. */
   requestTargetOf(route: CompiledRoute, path: string, query: string): string | undefined {
     try {
       return this.#prefix + route.requestTargetOf(path, query);

@@ -82,7 +82,7 @@ export function notAGateway(name: string): AdminError {
 function jsonOf({ status, ok }: Response, text: string, name: string, hasToken: boolean): JsonObject {
   if (status === 401 || status === 403) {
     const remedy =
-      'Set ADMIN_TOKEN to gateway.admin_token.  If that is not set, connect from the machine of the gateway to a loopback address.';
+      'Set ADMIN_TOKEN to gateway.admin_token.  If gateway.admin_token is not set, connect from the machine of the gateway to a loopback address.';
     throw new AdminError(`${name} ${hasToken ? 'rejects the token' : 'requires a token'}.  ${remedy}`);
   }
   const answer = parsedJson(text);

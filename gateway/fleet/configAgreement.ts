@@ -57,14 +57,14 @@ export class ConfigAgreement {
     return this.#isDecided ? this.#refusal : ['The configuration is being compared with that of the fleet.'];
   }
 
-  /** What the fleet has announced, if the configuration is refused: later edits are compared with it. */
+  /** The configuration that the fleet accepted last, if this one is refused. Later edits are compared with it. */
   get announcedConfig(): AcceptedConfig | undefined {
     return this.#announced;
   }
 
   /**
-   * How the configuration breaks what the fleet has announced. It is served nevertheless if the store did not answer at
-   * the start.
+   * How the configuration breaks what the fleet has announced. Such a configuration is served nevertheless if the store did not
+   * answer at the start.
    */
   get problem(): string | undefined {
     return this.#refusal?.join('  ') ?? this.#warning;

@@ -144,7 +144,7 @@ export class NodeTable {
     const names = new Set(objects.flat().flatMap((schema) => Object.keys(propertiesOf(schema))));
     return {
       getsMember: objects.length > 0 && objects.every(isDescribedAndOpen),
-      // If an alternative lists properties, and not this one, its values are assumed to lack it.
+      // If an alternative lists properties without this name, its values are assumed to lack this member.
       members: [...names].map((name) => [
         name,
         this.#childNodeId(objects, (schema) => memberSchemas(schema, name), listsProperties),

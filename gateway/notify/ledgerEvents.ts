@@ -212,8 +212,8 @@ function dateInWords({ at, what }: NamedDate): string {
 }
 
 /**
- * Events for the clients that called a deprecated version for the first time, or again after a pause, today or yesterday. With more
- * than `maxEventsPerGroup` of them yesterday, also the summary of that day.
+ * Events for the clients that, today or yesterday, called a deprecated version for the first time or again after a pause. If there
+ * were more than `maxEventsPerGroup` of them yesterday, also the summary of yesterday.
  */
 export async function clientEvents(
   queries: FactSources['queries'],

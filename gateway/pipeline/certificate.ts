@@ -74,7 +74,7 @@ export function newTicketKeys(): Buffer {
 }
 
 /**
- * Calls `use` with new ticket keys every 12 hours, because recorded connections of TLS 1.2 can be decrypted with the keys. Node
+ * Calls `use` with new ticket keys every 12 hours: anybody who gets the keys can decrypt recorded connections of TLS 1.2. Node
  * accepts only tickets of the current keys, so earlier sessions are not resumed. Returns a function that stops the rotation.
  */
 export function rotateTicketKeys(use: (keys: Buffer) => void, everyMs: number = ticketKeysMs): () => void {

@@ -13,8 +13,8 @@ import { type LaneOwner, LaneRequest, LaneResponse } from './laneMessages.ts';
 import { setCurrentResponse } from './pipeliningOrder.ts';
 import { type ParserError, UnparsedBytes } from './readAhead.ts';
 
-// How many bytes that arrive after a request in flight are kept. Below this limit the socket is still read, because only reading
-// detects that the client has disconnected.
+// Reading stops when this many bytes have arrived after a request in flight. Below this limit the socket is still read, because
+// only reading detects that the client has disconnected.
 const maxFollowingBytes = 64 * 1024;
 
 // A body up to this size that arrives with its head is sent with its head, in one write. Node copies longer text once more.
@@ -167,7 +167,7 @@ class LaneConnection implements LaneOwner, Timed {
     const callback = (length: number, buffer: Uint8Array): boolean => this.#onRead(buffer as Buffer, length);
     const options = { handle, allowHalfOpen: true, onread: { buffer: this.#readBuffer.next, callback } };
     const socket = new TextSocket(options) as Socket as AcceptedSocket;
-    // The server counts its connections by these.
+    // The server uses these two properties to count its connections.
     socket._server = server;
     socket.server = server;
     accepted._handle = null;
@@ -254,7 +254,7 @@ class LaneConnection implements LaneOwner, Timed {
     else this.#limitFirstHead();
   }
 
-  /** Keeps the deadline of the first head, which began with the connection, and not when node:http took over. */
+  /** Keeps the deadline of the first head. It began with the connection, not when node:http took over. */
   #limitFirstHead(): void {
     const { parser } = this.socket;
     const onIncoming = parser?.onIncoming;

@@ -44,8 +44,8 @@ export function interceptResponseHead(res: ServerResponse, changeHead: ChangeHea
       if (reason === undefined) return fields ? res.writeHead(status, fields) : res.writeHead(status);
       return fields ? res.writeHead(status, reason, fields) : res.writeHead(status, reason);
     } catch (error) {
-      // An invalid field: the application will send another head, so `writeHead` is intercepted again. Without `fields`, the fields on
-      // `res` are changed already.
+      // A field is invalid. `writeHead` is intercepted again, because the application will send another head. Without `fields`, the
+      // fields on `res` are changed already.
       if (fields) res.writeHead = intercepting;
       throw error;
     }
@@ -67,7 +67,7 @@ function setFields(res: ServerResponse, headers: Headers | undefined): void {
 
 /**
  * Calls `changeHead` with fields that were set on `res`, and sets the result. Only the fields in `changeableNames` are removed and
- * set again: if others were removed, such as Date or Connection, node:http would add different ones.
+ * set again: if Date or Connection were removed, node:http would add a different one.
  */
 function changeFieldsOf(res: ServerResponse, status: number, changeHead: ChangeHead): void {
   const fields: string[] = [];

@@ -7,7 +7,7 @@ import { rfc3339 } from '../shared/httpDate.ts';
 import { pathWithoutIds } from '../usage/counting/routeNames.ts';
 import type { Refused, RestrictedRequest, Restriction } from './restriction.ts';
 
-// If it were an hour, clients would wait for an hour, and their owners would not notice the brownout.
+// If clients had to wait for an hour, their owners would not notice the brownout.
 const maxRetryAfterSeconds = 120;
 
 /**

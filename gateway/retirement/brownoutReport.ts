@@ -23,7 +23,7 @@ export type BrownoutClass = (typeof brownoutClasses)[number];
 const dayMs = 86_400_000;
 const retryPeriodMs = dayMs;
 const movePeriodMs = 7 * dayMs;
-// The most entries of a list. `*_count` has the full number.
+// A list has at most this many entries. `*_count` has the full number.
 const maxListed = 100;
 
 /** `since`: only requests from this instant on count as calling the version again, epoch ms. */

@@ -4,7 +4,7 @@ import { countedUses, refusedOf, requestsOf, shareOf } from './countedUsage.ts';
 import type { RetirementFacts, SuccessorFacts } from './facts.ts';
 import type { Verdict } from './verdict.ts';
 
-// The most entries of a list. For lists of clients that decide the answer, `*_count` has the full number.
+// A list has at most this many entries. For lists of clients that decide the answer, `*_count` has the full number.
 const maxListed = 100;
 
 /** The body of `GET /api/versions/v1/retirement`. Instants as RFC 3339. `route`: only in a verdict about a route. */

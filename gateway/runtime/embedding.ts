@@ -188,7 +188,7 @@ function reloadOnEdits(
       watchFilesOf(next);
       return [];
     },
-    // An embedded gateway applies neither freezes nor adapters, and is in no fleet. So of the edit, only `guard.quiet` matters.
+    // An embedded gateway applies neither freezes nor adapters, and is in no fleet. So only `guard.quiet` of the edit matters.
     readUsage: async ({ quiet = 0 }) => {
       const fleet = undefined;
       return versionUsage(dataPlane.current, serving, await ledger?.reader(), clock.now(), fleet, { quiet });

@@ -29,7 +29,7 @@ export interface ComparedVersions {
   readonly toContract: string | undefined;
 }
 
-/** Counts the observations about the responses of two versions: how often each is equal and how often it differs. It keeps no values. */
+/** Counts the observations about the responses of two versions, and how often the two responses differ. It keeps no values. */
 export class EvidenceCollector {
   readonly #versions: ComparedVersions;
   readonly #oldContract: ContractResponses;

@@ -201,7 +201,7 @@ export class ResponseComparer {
       ? ([ofTypes(violationsOf('strict', 'new', oldBody)), ofTypes(invalid[1])] as const)
       : undefined;
     const invalidPaths = new Set([...invalid[1].values()].map(({ path }) => path));
-    // Counted as `invalid` already.
+    // Violations at these paths are counted as `invalid` already.
     for (const [key, { path }] of changed[1]) if (invalidPaths.has(path)) changed[1].delete(key);
     for (const [what, ofOld, ofNew] of [
       ['invalid', ...invalid],

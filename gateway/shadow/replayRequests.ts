@@ -221,7 +221,7 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
 /** Returns the values of a parameter in one round. Empty: the parameter is not sent. */
 type ValuesOfRound = (round: number) => readonly string[];
 
-/** Only values from the file and from the contracts, because both versions would answer 404 for a guessed value. */
+/** Uses only values from the file and the contracts, because both versions would answer 404 for a guessed value. */
 function pathValues(
   { name, values }: NamedParameter,
   { method, path, to }: RecordedRequest,

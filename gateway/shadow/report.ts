@@ -21,7 +21,7 @@ export interface ShadowQuery {
 const maxRoutes = 200;
 const maxDifferences = 50;
 const maxUnseen = 50;
-// The most routes that `whyAdapterCannotServe` names.
+// `whyAdapterCannotServe` names at most this many routes.
 const maxNamedRoutes = 5;
 
 /** The evidence of one version compared with one other version. */

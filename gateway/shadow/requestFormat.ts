@@ -10,7 +10,7 @@ export type ParameterType = (typeof parameterTypes)[number];
 
 export type WrittenScalar = string | number | boolean;
 
-/** A value alone, or its type with or without a value. */
+/** A value, or an object with a type, a value or both. */
 export type WrittenParameter =
   | WrittenScalar
   | readonly WrittenScalar[]

@@ -195,7 +195,7 @@ export class Sampler {
     return template;
   }
 
-  /** The copy, or why there is none. `excluded`: never sampled. `path`: of the copy; undefined: the other version lacks it by `moved`. */
+  /** The copy, or why there is none. `excluded`: never sampled. `path`: of the copy; undefined: it has no counterpart (`moved`). */
   #copyOrReason(plan: CopyPlan, exchange: ObservedExchange): { path: string | undefined } | ShadowDrop | 'excluded' {
     const { method, resource, fields, originForm, pathEnd } = exchange;
     if (isDenied(plan, method, resource) || /^x-shadow:/im.test(fields.passedLines)) return 'excluded';

@@ -216,7 +216,7 @@ function routesOf({ loses: lostVersions, top_routes: top }: PlannedClient): stri
   const routes = top.map(({ version, route, requests }) => {
     return { route: others.length > 0 ? `${route} of /${version}` : route, requests };
   });
-  // Without the number of routes: the client may have used more than these.
+  // The number of routes is left out, because the client may have used more routes than these.
   const words = routesInWords(routes.length, routes).replace(/^\d+: /, '');
   return others.length > 0 ? words : `${printable(`/${first}`)}: ${words}`;
 }

@@ -135,7 +135,7 @@ export function comparisonWithOneChange(change: Change): Comparison {
   return { changes: [change], parts: [], isFinished: true };
 }
 
-/** In place of a step: the part is at the same place as the whole. */
+/** Used instead of a step if the part is at the same place as the whole. */
 export const samePlace = undefined;
 
 /** Adds the comparison of a part, unless it is known to be without changes. */
@@ -173,7 +173,7 @@ export function compareAsDescription(keyword: string, old: Located, now: Located
     addChange(into, { kind: 'docs', effect: 'changed', name: keyword, old, new: now });
 }
 
-/** The number of breaking changes in a comparison and its parts. Of an unfinished part, the changes found so far count. */
+/** The number of breaking changes in a comparison and its parts. For an unfinished part, counts the changes found so far. */
 export function countBreaking(comparison: Comparison, severityOf: SeverityOf): number {
   return countChanges(comparison, (change) => severityOf(change) === 'error');
 }

@@ -50,7 +50,7 @@ export function summaryInWords(report: CompatReport): string {
   const words = countsInWords(report, summary);
   if (report.pairs.length === 0) return ['Nothing was compared', ...words].join(', ');
   if (summary.verdict === 'same') return 'No changes found';
-  // A new major without a breaking change would be a finding, and the verdict not `compatible`.
+  // A new major without a breaking change would be a finding, and the verdict would not be `compatible`.
   const hasMajorsOnly = report.pairs.every(({ between }) => between === 'majors');
   if (summary.verdict === 'compatible' && hasMajorsOnly) return `The new major is justified: ${words.join(', ')}`;
   if (summary.verdict === 'compatible') return `No breaking change found within a major: ${words.join(', ')}`;

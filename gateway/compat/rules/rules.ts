@@ -16,7 +16,7 @@ export const ruleLevels = ['error', 'warn', 'info', 'off'] as const;
 /** `error`: not allowed within a major. `warn`: the versioning rules of docs/compat.md do not cover it. `info`: compatible. */
 export type RuleLevel = (typeof ruleLevels)[number];
 
-/** `response field removed`. A key without a direction applies to both directions. */
+/** Such as `response field removed`. A key without a direction applies to both directions. */
 type ChangeKey = { [K in Kind]: `${K} ${Effects[K]}` | `${Direction} ${K} ${Effects[K]}` }[Kind];
 
 /** The end of a sentence whose subject is the place of the change: "response 200 field `price`" + "was removed". */
@@ -252,7 +252,7 @@ export function sentenceOf(change: Change, { route, steps }: Occurrence): string
   return subject === '' ? `${routeInWords(route)} ${predicate}` : `${routeInWords(route)}: ${subject} ${predicate}`;
 }
 
-/** The breaking change within a structure. If none is known, what else changed. */
+/** The breaking change within a structure, or what else changed if no breaking change is known. */
 function whatChangedInStructure(change: Change): string {
   const { detail } = change;
   if (detail?.is !== 'cause') return whatChanged(change);

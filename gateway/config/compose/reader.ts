@@ -153,7 +153,8 @@ export function projectName(given: string | undefined, folder: string, variables
     .replace(/^[_-]+/, '');
 }
 
-// For the text of `${NAME:?text}`. It often contains a command that generates the value, and a part of a command is useless.
+// Limits the text of `${NAME:?text}` in a message. The text often contains a command that generates the value, and a part of a
+// command is useless.
 const longestReason = 400;
 
 interface Walker {
@@ -187,7 +188,7 @@ function walk(walker: Walker, node: Node | null, at: FilePosition): ComposeNode 
     return { kind: 'list', items, at, tag };
   }
   if (!isScalar(target) || target.value === null) return { kind: 'scalar', text: undefined, unset: [], at, tag };
-  // As it is written: 0x10, 1_000 and 3001 are texts here.
+  // Uses the text in the file: 0x10, 1_000 and 3001 are not numbers here.
   const { text, unset, requiredButUnset, problems } = interpolate(writtenText(target), walker.variables);
   const remedy = 'Set it in the environment of Compose or in .env; a plain dollar sign is written $$.';
   for (const problem of problems) walker.faults.push(faultIn(at, [], problem, remedy));

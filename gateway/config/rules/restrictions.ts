@@ -140,7 +140,7 @@ export const brownoutLengths = windowRule(({ for: length }) => {
     : undefined;
 });
 
-/** Before its deprecation, clients do not know that the version ends. After its sunset, they must have moved already. */
+/** Before the deprecation of a version, its clients do not know that it ends. After the sunset, they must have moved already. */
 export const brownoutsInDeprecation = windowRule(({ at, for: length }, { key, route: { deprecation, sunset } }) => {
   if (deprecation === undefined)
     return ['at', `${key} has no deprecation.`, 'Add a deprecation before the brownout, or remove the brownout.'];
@@ -221,7 +221,7 @@ export const restrictionsNeedTagKey: WarningRule = (context, now) => {
   });
 };
 
-/** A waiver by a tag needs the secret of the client. Any other name is a word that anybody can send. */
+/** Only a client with the secret can use a waiver by a tag. Any other name is a word that anybody can send. */
 export const waivedClientsHaveTags: WarningRule = (context) => {
   const { source, config, entries } = context;
   if (!entries.some(({ route }) => route.waivers.length > 0)) return [];

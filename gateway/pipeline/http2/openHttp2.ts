@@ -19,7 +19,7 @@ type ConnectionListener = (this: Server, socket: Socket) => void;
 export function openHttp2(server: Server, settings: GatewaySettings, context: GatewayContext): void {
   const event = settings.tls ? 'secureConnection' : 'connection';
   const [onHttp1] = server.listeners(event) as ConnectionListener[];
-  if (!onHttp1) throw new Error('HTTP/1.1 listens to no connections');
+  if (!onHttp1) throw new Error('the server has no listener for HTTP/1.1 connections');
   const connections = new Set<ClientConnection>();
   const owner: SessionOwner = { server, context, options: sessionOptions(settings), connections };
   server.off(event, onHttp1);

@@ -40,7 +40,7 @@ export const dateTime = (instant) => `${fullDates.format(instant)}, ${times.form
 export const plural = (number, one, many = `${one}s`) => `${withCommas(number)} ${number === 1 ? one : many}`;
 
 /**
- * A duration in one unit: `7 days`, `1 hour`, `90 minutes`. The largest unit of which there are at least 2, or exactly 1.
+ * A duration in one unit: `7 days`, `1 hour`, `90 minutes`. Uses the largest unit in which the number is at least 2, or exactly 1.
  * @param {number} ms
  */
 export function period(ms) {
