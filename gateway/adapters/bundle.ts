@@ -145,7 +145,8 @@ export class Bundle {
       else if (key === 'discriminator') result[key] = this.#discriminator(child);
       else result[key] = child.value;
     }
-    return upgraded(result, this.#documents.isOpenApi30 && value['nullable'] === true);
+    // As in `compat`, `nullable` counts in every release: many contracts kept it when they moved to OpenAPI 3.1.
+    return upgraded(result, value['nullable'] === true);
   }
 
   #map(located: Located): PlainSchema {
@@ -207,7 +208,7 @@ function upgraded(schema: Record<string, unknown>, isNullable: boolean): PlainSc
   if (type === undefined || schema['allOf'] !== undefined)
     return Object.keys(schema).length === 0 ? schema : { anyOf: [schema, { type: 'null' }] };
   if (isList(values) && !values.includes(null)) schema['enum'] = [...values, null];
-  return { ...schema, type: [type, 'null'].flat() };
+  return { ...schema, type: [...new Set([type, 'null'].flat())] };
 }
 
 /** A response, a request body or a parameter as plain data. */
