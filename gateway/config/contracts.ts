@@ -14,7 +14,7 @@ export interface UnusableContract {
 }
 
 /** The parts of a contract that a snapshot contains. */
-type ParsedContract = Pick<Contract, 'paths' | 'headers' | 'ends'>;
+type ParsedContract = Pick<Contract, 'paths' | 'isSwagger' | 'headers' | 'ends'>;
 
 /** Contracts by their content, so that an unchanged contract is not parsed again. */
 export class ParsedContracts {
@@ -67,8 +67,8 @@ export function readContract(
   if ('reason' in content) return { problem: `cannot be read: ${content.reason}`, remedy: content.remedy };
   const contract = parsed.findOrParse(file, version, content);
   if (isUnusable(contract)) return contract;
-  const { paths, headers, ends } = contract;
-  return { file, publish, digest: content.digest, paths, headers, ends };
+  const { paths, isSwagger, headers, ends } = contract;
+  return { file, publish, digest: content.digest, paths, isSwagger, headers, ends };
 }
 
 function parseContract(text: string, version: string): ParsedContract | UnusableContract {
@@ -79,6 +79,7 @@ function parseContract(text: string, version: string): ParsedContract | Unusable
   const itemsByPath = Object.entries(items).map(([path, item]) => [withoutVersion(path, version), item] as const);
   return {
     paths: new PathTable(itemsByPath.map(([path, item]) => [path, isMap(item) ? methodsIn(item) : ''] as const)),
+    isSwagger: isMap(document) && document['openapi'] === undefined,
     headers: headersIn(document, Object.values(items)),
     ends: itemsByPath.flatMap(([path, item]) => (isMap(item) ? endsIn(path, item) : [])),
   };

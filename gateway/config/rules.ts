@@ -7,6 +7,7 @@ import {
   guideNeedsSuccessor,
   guideQuotesPublishedContracts,
   namesAreReadable,
+  swaggerContract,
 } from './rules/contracts.ts';
 import {
   contractEndsHaveDates,
@@ -152,6 +153,7 @@ export const warningRules = {
   'shadow-of-adapted': shadowOfAdapted,
   'drift-over': driftIsOver,
   'shadow-without-contract': shadowWithoutContract,
+  'swagger-contract': swaggerContract,
   'grease-without-contract': greaseWithoutContract,
   'slow-probes': slowProbes,
   'unbounded-trust': everyProxyIsTrusted,

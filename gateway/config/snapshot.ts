@@ -88,9 +88,9 @@ export interface Contract {
   readonly digest: string;
   /** The `paths` of the document without the version prefix, each with its methods: `GET POST`. */
   readonly paths: PathTable<string>;
+  readonly isSwagger: boolean;
   /** The header parameters of all operations, in lower case. */
   readonly headers: readonly string[];
-  /** The operations that are deprecated with a date. */
   readonly ends: readonly ContractEnd[];
 }
 

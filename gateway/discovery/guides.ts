@@ -58,7 +58,9 @@ export function guideHandler(
           send(res, html, 'text/html; charset=utf-8');
         },
         (error: unknown) => {
-          notice(`The guide ${key} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+          notice(
+            `The guide ${versions.path} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
+          );
           // The next request tries again.
           guides.delete(key);
           sendProblem(res, 'CONTRACT_UNREADABLE', 'A contract of the guide cannot be read at the moment.');

@@ -73,7 +73,9 @@ it('answers 503 and reports the file while a contract cannot be read, and recove
   const { status, body } = await ask(served, path);
   expect([status, JSON.parse(body)]).toMatchObject([503, { code: 'CONTRACT_UNREADABLE' }]);
   expect(body).not.toContain(folder);
-  expect(notices).toEqual([expect.stringContaining(join(folder, 'old.json'))]);
+  expect(notices).toEqual([
+    expect.stringContaining(`The guide ${path} cannot be written: ${join(folder, 'old.json')}`),
+  ]);
   guided({ folder });
   expect((await ask(served, path)).status).toBe(200);
 });

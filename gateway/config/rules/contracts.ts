@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { isUnusable } from '../contracts.ts';
-import type { Path } from '../fault.ts';
+import type { Fault, Path } from '../fault.ts';
 import { parseNames } from '../names.ts';
 import { faultAt, hasValue } from '../source.ts';
-import { type ConfigRule, type RouteEntry, type RuleContext, successorOf } from './rule.ts';
+import { type ConfigRule, type RouteEntry, type RuleContext, successorOf, type WarningRule } from './rule.ts';
 
 /** A contract must exist and be an OpenAPI document. */
 export const contractsAreReadable: ConfigRule = ({ source, entries, contracts }) =>
@@ -77,6 +77,26 @@ export const guideQuotesPublishedContracts: ConfigRule = (context) =>
     const message = `The guide would publish parts of the contract of ${hidden.key}, which has publish: false.`;
     return [faultAt(context.source, ['routes', key, 'guide'], message, 'Publish the contract, or remove guide.')];
   });
+
+/** Only OpenAPI 3 documents are compared, with each other and with responses. */
+export const swaggerContract: WarningRule = (context) => {
+  const isSwagger = ({ key }: RouteEntry): boolean => {
+    const contract = context.contracts.get(key);
+    return !isUnusable(contract) && contract?.isSwagger === true;
+  };
+  const faultOf = (key: string, option: 'guide' | 'drift', { route }: RouteEntry, consequence: string): Fault => {
+    const message = `${route.contract?.file} is Swagger 2.0, so ${consequence}.`;
+    return faultAt(context.source, ['routes', key, option], message, `Convert it to OpenAPI 3, or remove ${option}.`);
+  };
+  const ofGuides = guidePairs(context).flatMap(({ entry, pair }) => {
+    const unusable = pair.find(isSwagger);
+    return unusable ? [faultOf(entry.key, 'guide', unusable, `the guide of ${entry.key} cannot be written`)] : [];
+  });
+  const ofDrifts = context.entries
+    .filter((entry) => entry.route.drift !== undefined && isSwagger(entry))
+    .map((entry) => faultOf(entry.key, 'drift', entry, `no response of ${entry.key} is compared with it`));
+  return [...ofGuides, ...ofDrifts];
+};
 
 function entriesWithGuide({ entries }: RuleContext): RouteEntry[] {
   return entries.filter(({ route }) => route.guide);
