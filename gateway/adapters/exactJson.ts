@@ -8,8 +8,8 @@ declare global {
   }
 }
 
-// A check before `respelled`: ten times as fast, but it also finds numbers that `respelled` does not find.
-const suspicious = /[0-9](?:\.(?:[0-9]*0(?![0-9])|[0-9]{7})|[eE]|[0-9]{14})|-0(?![\d.])|^-?\d/;
+// A check before `respelled`, several times as fast for most bodies. It is true if `respelled` is true, and in some other cases.
+const suspicious = /[0-9](?:\.(?:[0-9]*0(?![0-9])|[0-9]{7})|[eE]|[0-9]{9}(?:[0-9]{5}|[0-9]*\.))|-0(?![\d.])|^-?\d/;
 
 // Numbers that may be written differently after JSON.parse: a fraction that ends with 0, an exponent, more than 15 digits, a fraction
 // below 0.000001, -0, and every text that is only a number. Text in a string may look like such a number. That only costs time.

@@ -154,6 +154,8 @@ describe('untouched parts', () => {
     '{"text":"a \\"quoted\\" 12345678901234567890, 9.50","empty":"","nested":[[[]]]}',
     '{"a":0.0000001}',
     '[0.000001,-0.00000012]',
+    // 16 digits or more, with few decimals.
+    '{"a":71330556492.32694,"b":[81318434125909.1043]}',
     '12345678901234567890',
     '1.50',
   ])('keep their order and the spelling of their numbers: %s', (body) => expect(run('[]', body)).toBe(body));
