@@ -19,7 +19,8 @@ import { cpuSeconds, mainThreadSeconds } from './support/proc.ts';
 
 const [rounds = '4'] = process.argv.slice(2);
 const mix = { clients: 500, routes: 20 };
-// All get the same rate. A gateway that gets fewer requests reads fewer of them at once, and each request then costs more.
+// All gateways get requests at the same rate. A gateway that gets fewer requests reads fewer of them at once, and each request
+// then costs more.
 const rate = 2_000;
 // Several times the interval at which a gateway writes its counts.
 const seconds = 20;
@@ -57,7 +58,7 @@ async function measureRequests(): Promise<void> {
           mix,
           rate,
         });
-        // By then, the last counts are written. Their cost is included.
+        // After this wait, the last counts are written, so their cost is included.
         await sleep(5_500);
         // The first round only warms the compilers up.
         if (round === 0) return;

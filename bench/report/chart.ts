@@ -10,7 +10,7 @@ const [width, top, rowHeight, barHeight, labelHeight, rightMargin] = [420, 62, 4
 export function renderChart({ sections }: Results): string {
   const [table] = sections.find(({ name }) => name === chartScenario)?.tables ?? [];
   if (!table) throw new Error(`the chart needs the scenario ${chartScenario}`);
-  // The relay only shows a floor. Nobody could use it as a proxy.
+  // The relay is no usable proxy. It only shows the least that a proxy can cost.
   const bars = table.rows
     .filter(({ name }) => name !== 'relay on node:net')
     .map(({ name, samples }) => ({ name, value: median(samples) }))

@@ -56,7 +56,8 @@ export function judgeDifference(
   if (!collectedChange || level === 'info') return undefined;
   const { change, occurrences } = collectedChange;
   const { steps } = occurrences[0];
-  // The receiver may not know a new value of an `enum` (`value`), or a value that no `enum` lists any more (`values`).
+  // `value`: the values of an `enum` have changed. `values`: an `enum` was added or removed. The receiver may not know a value
+  // that it gets.
   const isFault =
     level === 'error' || faultsInAdapters.has(rule) || change.kind === 'value' || change.kind === 'values';
   const hasInvalidPattern = direction === 'response' && isInvalidPattern(change);

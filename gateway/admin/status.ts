@@ -161,14 +161,14 @@ function versionStatus(
   version: Version | undefined,
   report: VersionReport | undefined,
   now: number,
-  stop: { readonly isInFlightKnown: boolean; readonly isInFleet: boolean; readonly blockers: readonly string[] },
+  stopFacts: { readonly isInFlightKnown: boolean; readonly isInFleet: boolean; readonly blockers: readonly string[] },
 ): object {
   const stage = version ? stageOf(version, now) : 'removed';
   const inFlight = report?.inFlight ?? 0;
   const waiting = report?.waiting ?? 0;
   const waivers = version ? runningWaivers(version, now) : [];
   const isEnded = stage === 'removed' || (stage === 'retired' && waivers.length === 0);
-  const blockedBy = isEnded || (version && isServedByAdapter(version, now)) ? stop.blockers : [];
+  const blockedBy = isEnded || (version && isServedByAdapter(version, now)) ? stopFacts.blockers : [];
   return {
     version: name,
     stage,
@@ -179,8 +179,8 @@ function versionStatus(
     last_served: instant(report?.lastInFlight),
     adapter: adapterStatus(version, report),
     waivers: waivers.map(({ client, until, reason }) => ({ client, until: instant(until), reason })),
-    safe_to_stop: isEnded && inFlight + waiting === 0 && stop.isInFlightKnown && blockedBy.length === 0,
-    ...((blockedBy.length > 0 || (stop.isInFleet && isEnded)) && { blocked_by: blockedBy }),
+    safe_to_stop: isEnded && inFlight + waiting === 0 && stopFacts.isInFlightKnown && blockedBy.length === 0,
+    ...((blockedBy.length > 0 || (stopFacts.isInFleet && isEnded)) && { blocked_by: blockedBy }),
   };
 }
 

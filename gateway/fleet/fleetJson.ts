@@ -18,7 +18,7 @@ export interface GatewayJson {
   /** Null: never. */
   readonly heard: string | null;
   readonly release: string | null;
-  /** The hash of the versions, dates, successors and the base path that it announces. */
+  /** A hash of what the gateway announces to clients, such as its versions, dates, successors and base path. */
   readonly config: string | null;
   readonly config_since: string | null;
   /** Its configuration differs from the most common one. */

@@ -22,7 +22,10 @@ const intervalsPerDurations = 10;
 
 interface VersionRoutes {
   readonly names: RouteNames;
-  /** Name in the ledger → route. `DurationCounts` finds the same string faster than a new one, which a Map has to hash first. */
+  /**
+   * Name in the ledger → route. Each route is built once: `DurationCounts` uses it as the key of a Map, and a Map has to hash
+   * each newly built string.
+   */
   readonly byName: Map<string, string | undefined>;
 }
 
@@ -41,7 +44,7 @@ export class OtlpRecorder implements Recorder {
   #waiting = 0;
   #dropped = 0;
   #durations = new DurationCounts();
-  /** Since durations were passed on. */
+  /** The number of intervals since durations were passed on. */
   #intervals = 0;
   #isBusy = false;
 

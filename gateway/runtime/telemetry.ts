@@ -155,7 +155,7 @@ export class Telemetry {
       : this.#collector?.count(unlisted ? { ...exchange, ...unlisted, unlisted: true } : exchange);
     this.#log?.record(exchange, client);
     this.#otlp?.record(exchange, client);
-    // Not the present time: later exchanges of this batch ended before it, and are not counted yet.
+    // The present time would be too late: later exchanges of this batch have also ended, and are not counted yet.
     this.#passOnIfMany(exchange.endedAt);
   }
 

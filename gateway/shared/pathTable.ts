@@ -55,8 +55,8 @@ export function valuesIn(segment: string, { literals }: SegmentPattern): string[
 
 /**
  * The template `to` with the parameter values of `path`, which matches the template `from`. A parameter of `to` takes the value of
- * the parameter of `from` with the same name. If `from` has no such name, it takes the value of the next parameter of `from` whose
- * name is not in `to`; if there is none, the result is undefined.
+ * the parameter of `from` with the same name. If there is no such parameter, the parameter of `to` takes the value of the next
+ * parameter of `from` whose name is not in `to`. If there is none either, the result is undefined.
  */
 export function translatePath(path: string, from: string, to: string): string | undefined {
   return pathTranslation(from, to)?.(path);
@@ -146,7 +146,7 @@ export class PathTable<Value> {
   }
 
   /**
-   * The entry whose template matches `path` (no query). More literal segments are tried first (OpenAPI 3.1 §4.8.8):
+   * The entry whose template matches `path` (no query). Segments with more literal text are tried first (OpenAPI 3.1 §4.8.8):
    * `/drinks/mine`, then `/drinks/{id}.json`, then `/drinks/{id}`.
    */
   find(path: string): PathMatch<Value> | undefined {

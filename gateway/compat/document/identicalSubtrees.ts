@@ -91,7 +91,8 @@ export class IdenticalSubtrees implements SubtreeEquality {
     }
     // A discriminator selects schemas that may be anywhere in the contract.
     if (a['discriminator'] !== undefined) return false;
-    // A `$ref` below an `$id` is relative to it. The `$id` of a map within the pair would be missed: only the place of the pair is known.
+    // A `$ref` below an `$id` is relative to this `$id`. `$ref`s are resolved from the place of the pair, so the `$id` of a map within
+    // the pair would have no effect.
     if (a['$id'] !== undefined && a !== pair.old.value) return false;
     return refOf(a) === undefined || this.#mayTargetsBeIdentical(pair, a, b, pending);
   }

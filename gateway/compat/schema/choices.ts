@@ -106,9 +106,9 @@ export function acceptsNull(schema: Schema, seen = new Map<Schema, boolean>()): 
   if (known !== undefined) return known;
   const { view } = schema;
   if (view.rejectsAll) return false;
-  const isNullItselfValid = view.nullable || acceptsAnyType(view);
-  seen.set(schema, isNullItselfValid);
-  if (isNullItselfValid || view.types !== undefined) return isNullItselfValid;
+  const acceptsNullDirectly = view.nullable || acceptsAnyType(view);
+  seen.set(schema, acceptsNullDirectly);
+  if (acceptsNullDirectly || view.types !== undefined) return acceptsNullDirectly;
   const accepts = view.choices.every(({ alternatives }) => alternatives.some((one) => acceptsNull(one.schema, seen)));
   seen.set(schema, accepts);
   return accepts;

@@ -19,7 +19,7 @@ export interface YamlText {
   readonly aliases: ReadonlyMap<Alias, Node>;
   readonly lines: LineCounter;
   readonly problems: readonly YamlProblem[];
-  /** False if a problem leaves open what the rest of the text means. */
+  /** False if it is not clear what the text means after one of the problems. */
   readonly isReadable: boolean;
 }
 

@@ -51,7 +51,7 @@ export class BrownoutReads implements BrownoutQueries {
       await this.#idOf(version),
       successor === undefined ? 0 : await this.#idOf(successor),
     ];
-    // A client may have no name: an earlier release may have deleted it, when it moved requests to `other clients`.
+    // A client may have no name: some earlier releases deleted the name when they moved its requests to `other clients`.
     const rows = await this.#database.all<{
       id: number;
       client: string;

@@ -51,7 +51,7 @@ export class ReportingDatabase {
     const rows =
       cachedRows ?? this.#runOrReport((database) => database.all<Row>(sql, values)).then((found) => found ?? []);
     if (key !== undefined) this.#cachedRows?.set(key, rows);
-    // A caller may sort its rows.
+    // A copy, because a caller may sort its rows.
     return [...((await rows) as Row[])];
   }
 

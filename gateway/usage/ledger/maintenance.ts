@@ -36,7 +36,7 @@ export function deleteOld(database: DatabaseSync, now: number, retention: number
     DELETE FROM routes WHERE id NOT IN (SELECT route FROM route_client);
     DELETE FROM versions WHERE id NOT IN (SELECT version FROM version_client);
   `);
-  // The latest run stays: it is the current one, or the current one has not written yet.
+  // The latest run stays, even if it is old: the current run may not be in the table yet.
   database.prepare('DELETE FROM runs WHERE seen < ? AND id < (SELECT MAX(id) FROM runs)').run(keptFrom);
   const setMeta = database.prepare('INSERT INTO meta VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value');
   setMeta.run('hours_from', hoursFrom);

@@ -2,7 +2,7 @@ import { addCounts, isSingleClient, otherClients, otherRoute, type UsageBatch, t
 
 // While the ledger cannot be written, rows are kept in memory, attempts pause, and the operator gets one notice.
 
-/** Some tens of megabytes. */
+/** This many rows take up some tens of megabytes. */
 const defaultMaxRows = 100_000;
 
 /** Rows that could not be written yet, added up. Above `max` rows, further rows are added to `other clients` and `other`. */

@@ -4,10 +4,10 @@ import { otherClients, otherRoute, type UsageBatch } from '../usageRow.ts';
 
 // Counts that wait for the shared store of a fleet, in the file of the ledger. They wait in numbered batches. The oldest batch
 // is closed: its rows are one JSON text, and it never changes, because the store may be receiving it. A batch that is added while
-// nothing waits is closed from the start. The rows of all other batches are in a table of their own. A new row gets into the newest
-// batch, unless a row of the same hour, version, client, route and brownout is in this table. Its counts are then added to that row,
-// which stays in its batch. The store knows the numbers of the batches that it has. So it adds no counts twice, even if the ledger
-// is restored from a backup.
+// nothing waits is closed from the start. The rows of all other batches are in the table `outbox_rows`. A new row is added to the
+// newest batch. But if the table has a row of the same run, hour, version, client, route and brownout, the counts of the new row
+// are added to this older row, which stays in its batch. The store knows the numbers of the batches that it has. So it adds no
+// counts twice, even if the ledger is restored from a backup.
 
 // A batch of this many rows takes the store some tens of milliseconds.
 const maxRowsPerBatch = 2_000;
@@ -208,7 +208,7 @@ export class Outbox {
         ...[...hourKey, hourWithRoutes ? otherRoute : otherClients],
       )?.['sum'],
     );
-    // The sum joins the first of these batches, so that no row waits longer than before.
+    // Each sum is put into the oldest batch that has one of its rows, so that no row waits longer than before.
     this.#database.exec('DROP TABLE IF EXISTS temp.folded');
     this.#run(
       `CREATE TEMP TABLE folded AS SELECT epoch, MIN(seq), version, ${clientSql}, '${otherRoute}', hour, brownout, ${sumColumns}

@@ -106,7 +106,7 @@ export class LedgerReader implements UsageQueries {
   async ofRoutes(routes: readonly string[]): Promise<RouteQueries> {
     if ((await this.#ledger.schemaVersion()) < firstSchemaWithRouteOutcomes) {
       this.problem ??=
-        'The ledger was written by an earlier release, which did not count the clients of each route.  Start this release once with it.';
+        'The ledger was written by an earlier release, which did not count the clients of each route.  Start this release once with this ledger.';
       return new LedgerReader(undefined, { routes });
     }
     return new LedgerReader(this.#database, { unrestricted: this, routes });

@@ -61,8 +61,9 @@ const outboxRows = `
 `;
 
 /**
- * The batches that wait for the shared store of a fleet. `epoch`, `seq`: the numbers of the run and of the batch in it. `rows`: the batch as JSON; NULL: its rows are in
- * `outbox_rows`. `since`: when the batch began to wait. `size`: the number of its rows. Without a fleet these tables stay empty.
+ * The batches that wait for the shared store of a fleet. `epoch`, `seq`: the numbers of the run and of the batch in it. `rows`: the
+ * batch as JSON; NULL: its rows are in `outbox_rows`. `since`: when the batch began to wait. `size`: the number of its rows. Without
+ * a fleet these tables stay empty.
  */
 const outboxTables = `
   CREATE TABLE outbox (

@@ -197,7 +197,7 @@ describe('--store', () => {
     database.close();
     const { stdout, stderr } = await runIn('/', ['usage', 'GET /v1/drinks', '--store', file]);
     expect(stdout + stderr).toContain(
-      'which did not count the clients of each route.  Start this release once with it.',
+      'which did not count the clients of each route.  Start this release once with this ledger.',
     );
     expect(stdout + stderr).not.toContain('no such column');
   });
