@@ -183,10 +183,10 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
     valuesFor(one, old, findHeader(declaredHeaders, one.name), { mayGenerate: false }),
   ]);
   const requestOf = (round: number): ReplayedRequest | undefined => {
-    const oldPath = path.replace(/\{([^{}]*)\}/g, (_whole, name: string) =>
-      (valuesInPath.get(name)?.(round) ?? []).map(encoded).join(),
-    );
-    const newPath = to === undefined ? versions.toNewPath(oldPath) : translatePath(oldPath, path, to);
+    const filled = (template: string | undefined): string | undefined =>
+      template?.replace(/\{([^{}]*)\}/g, (_all, name) => (valuesInPath.get(name)?.(round) ?? []).map(encoded).join());
+    const oldPath = filled(path) ?? '';
+    const newPath = to === undefined ? versions.toNewPath(oldPath) : filled(translatePath(path, path, to));
     if (newPath === undefined) return undefined;
     const parts = query.flatMap(([name, values]) => values(round).map((value) => `${encoded(name)}=${encoded(value)}`));
     const search = parts.length === 0 ? '' : `?${parts.join('&')}`;

@@ -207,6 +207,7 @@ describe('replay', () => {
         headers: { 'x-list': { type: 'array', value: ['1', '2'] } },
       },
       { route: 'GET /bars?City=Rome' },
+      { route: 'GET /menu/{a}-{b}.json', to: '/menu/{b}/{a}', path: { a: 'x-y', b: 'z' } },
     ];
     const { stdout } = await replayIn({ 'v1.json': old, 'v2.json': now, 'r.json': { format: 1, requests } }, [
       ...['r.json', '--v1', url, '--v2', url, ...withContracts, ...fast, '--repeat', '1', '--format', 'json'],
@@ -215,6 +216,8 @@ describe('replay', () => {
       new Map([
         ['/drinks/a%20b,c?size=s&tags=a%20b%7Cc&Size=l', 'a b,c'],
         ['/drinks/1,2%2F3?size=m&Size=m&tags=a%20b%7Cc', '1,2'],
+        ['/menu/x-y-z.json', undefined],
+        ['/menu/z/x-y', undefined],
       ]),
     );
     expect((JSON.parse(stdout) as ReplayReport).no_evidence).toEqual([
