@@ -47,7 +47,7 @@ try {
 
 /**
  * Like bench/ledger.ts: 5 % of the clients call daily, 15 % on 30 % of the days, the others on 3 %. On such a day, a client calls in
- * one hour. On the last nine days, which alone have rows by hour, it calls in up to six hours.
+ * one hour. On the last nine days, which alone have rows by hour, it calls in up to six hours a day.
  */
 async function fill(): Promise<void> {
   const start = performance.now();

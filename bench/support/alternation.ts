@@ -14,6 +14,7 @@ export interface Variant {
   /** The difference from the other variants, such as `metrics and ledger`. */
   readonly name: string;
   readonly snapshot: Snapshot;
+  /** Receives each request that ends; undefined: no metrics and no ledger. */
   readonly recorder: Recorder | undefined;
 }
 

@@ -29,14 +29,14 @@ export interface BodyJob {
 export class BodyAdapter {
   readonly compiled: CompiledAdapter;
   readonly #validator: AdaptedBodyValidator | undefined;
-  readonly #limit: number;
+  readonly #maxBodyBytes: number;
   readonly #routes: ReadonlyMap<string, CompiledRoute>;
 
   constructor(compiled: CompiledAdapter) {
-    const { derivedFromContracts: derived, body } = compiled.settings;
+    const { derivedFromContracts: derived, body: maxBodyBytes } = compiled.settings;
     this.compiled = compiled;
     this.#validator = derived && new AdaptedBodyValidator(derived);
-    this.#limit = body;
+    this.#maxBodyBytes = maxBodyBytes;
     this.#routes = new Map(compiled.routes.map((route) => [route.name, route]));
   }
 
@@ -48,7 +48,7 @@ export class BodyAdapter {
   }
 
   /** `limit`: the largest decoded body; undefined: `adapter.body`. */
-  adapt({ route, status, contentType, coding, bytes }: BodyJob, limit = this.#limit): BodyBytes | BodyFault {
+  adapt({ route, status, contentType, coding, bytes }: BodyJob, limit = this.#maxBodyBytes): BodyBytes | BodyFault {
     const decoded = coding === '' ? bytes : decodeBody(bufferOf(bytes), coding, limit);
     if (!isBody(decoded)) return decoded;
     const change = this.#changeOf(route, status, contentType);

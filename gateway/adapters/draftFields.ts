@@ -1,5 +1,5 @@
 import type { Keys } from '../config/adapterSettings.ts';
-import { propertiesOf, requiredOf, type SubSchema, typesOf, unionOf } from './branches.ts';
+import { type NamedSchemas, propertiesOf, requiredOf, type SubSchema, typesOf, unionOf } from './branches.ts';
 import type { PlainSchema } from './bundle.ts';
 import {
   alternativesOf,
@@ -141,12 +141,12 @@ function renameOfOnlyField(
 
 /** Whether one of the two fields is an object that contains a field with the name of the other, and so probably wraps it. */
 function isEnvelope(field: Field, other: Field, { from, to }: NamedSchemasPair): boolean {
-  const hasField = ({ schema }: Field, named: NamedSchemasPair['from'], name = ''): boolean =>
+  const hasField = ({ schema }: Field, named: NamedSchemas, name = ''): boolean =>
     alternativesOf(schema, named).some((one) => Object.hasOwn(propertiesOf(one), name));
   return hasField(field, from, other.keys.at(-1)) || hasField(other, to, field.keys.at(-1));
 }
 
-function isList({ schema }: Field, named: NamedSchemasPair['from']): boolean {
+function isList({ schema }: Field, named: NamedSchemas): boolean {
   return alternativesOf(schema, named).some((one) => typesOf(one)?.join() === 'array');
 }
 
@@ -217,7 +217,7 @@ function leastNested(fields: readonly Field[]): Field[] {
 }
 
 /** The field and the named fields within it. */
-function withInnerFields(field: Field, named: NamedSchemasPair['from'], depth = 0): Field[] {
+function withInnerFields(field: Field, named: NamedSchemas, depth = 0): Field[] {
   const branches = alternativesOf(field.schema, named);
   if (depth > 3 || branches.length !== 1 || !branches.every(isObject)) return [field];
   const inner = [...fieldsOf(branches, field.keys).values()].map((one) => ({

@@ -84,7 +84,7 @@ function hasFormat(schema: PlainSchema, format: unknown): boolean {
     return values.every((value) => (typeof value === 'string' ? (matchesFormat?.(value) ?? true) : isWithin(value)));
   }
   if (schema[convertedKeyword] !== true || !numberFormats.has(format)) return false;
-  // A converted text matches every number format. A converted number needs limits only for int32.
+  // A number format says nothing about a text, so a converted text matches it. A converted number needs limits only for int32.
   const isText = typesOf(schema)?.includes('string') ?? false;
   return isText || format !== 'int32' || (isWithin(schema['minimum']) && isWithin(schema['maximum']));
 }

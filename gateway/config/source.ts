@@ -15,7 +15,7 @@ export interface Source {
   readonly places: ReadonlyMap<string, Place>;
   /** The `placeKey` of a value that a command-line option replaced → the name of the option. */
   readonly options?: ReadonlyMap<string, string>;
-  /** The `placeKey` of each value with variables that is written in quotes. Such a value is a plain text in `tree`. */
+  /** The `placeKey` of each value with variables that is written in quotes. In `tree`, such a value is a string, no `ExpandedText`. */
   readonly quotedVariables?: ReadonlySet<string>;
   /** The environment variables that the document may refer to. */
   readonly env: NodeJS.ProcessEnv;

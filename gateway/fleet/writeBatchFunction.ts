@@ -42,7 +42,7 @@ function addTo(
 ): string {
   const spanMs = msPerSpan[spanLength];
   const keyExpressions = ['version_id', `hour / ${spanMs}`, ...idColumns].join(', ');
-  // In GROUP BY, 0 would be the number of a column.
+  // The tables of versions have 0 as their item. In GROUP BY, 0 would be the number of a column.
   const groupBy = idColumns.includes('0') ? `version_id, hour / ${spanMs}` : keyExpressions;
   const offset = (column: string): string => `${column} - hour / ${spanMs} * ${spanMs}`;
   return `add_${name} AS (
@@ -64,8 +64,9 @@ const idColumnsOf = (name: string): readonly string[] => {
  * Adds a batch and returns `applied`. Returns `known` and does nothing if the batch was added before. Returns `gap` if the
  * store lacks the batch before it, for example because the store was restored from a backup: the batch is added, and coverage
  * restarts. Names are sorted, so that two gateways that add the same names wait for each other in the same order.
- * `p_epoch`: the number of a run of the gateway. `p_seq`: the number of the batch in this run. `p_restarted`: when coverage
- * restarted, or NULL. `client_name` returns `other clients` for a tag whose salt is not that of the fleet.
+ * `p_epoch`: the number of a run of the gateway. `p_seq`: the number of the batch in this run. `p_seen`: up to when this run has
+ * counted. `p_restarted`: when coverage restarted, or NULL. `client_name` returns `other clients` for a tag whose salt is not that
+ * of the fleet.
  */
 export const writeBatchFunction = ({ schemaName, namesLock, sumTables, counts }: BatchTables): string => `
   CREATE OR REPLACE FUNCTION write_batch_1(

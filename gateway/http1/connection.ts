@@ -181,7 +181,7 @@ export interface Endpoint {
 
 interface SocketEvents {
   /**
-   * `length` bytes of `buffer` were read. They are valid only during the call, but what `copyIfShared` (readBuffer.ts) makes of them is
+   * `length` bytes of `buffer` were read. They are valid only during the call. `copyIfShared` (readBuffer.ts) returns bytes that are
    * valid until the next read. False pauses reading until `resume`.
    */
   onRead(buffer: Buffer, length: number): boolean;

@@ -17,7 +17,7 @@ import { type ParserError, UnparsedBytes } from './readAhead.ts';
 // only reading detects that the client has disconnected.
 const maxFollowingBytes = 64 * 1024;
 
-// A body up to this size that arrives with its head is sent with its head, in one write. Node copies longer text once more.
+// A body up to this size that arrives with its head is sent with its head, as one text. Node copies a longer text one time more.
 const maxWholeBodyBytes = 8 * 1024;
 
 // An idle connection is closed this much later than announced, because the next request may be on its way. As in node:http.
@@ -100,7 +100,7 @@ class LaneConnection implements LaneOwner, Timed {
     this.deadline = deadlineIn(headersTimeout);
     lane.connections.add(this);
     watchDeadline(this);
-    // With h2c, the first bytes were read to find the protocol, and put back. A socket that emits `data` emits these bytes itself.
+    // With h2c, the first bytes were read to find the protocol, and put back. If `accepted` is kept, it emits them as `data`.
     const putBackBytes: Buffer | null = this.socket === accepted ? null : accepted.read();
     if (putBackBytes) this.#onData(putBackBytes);
   }
@@ -142,7 +142,7 @@ class LaneConnection implements LaneOwner, Timed {
       this.#leave(this.#following.take());
     } else {
       const { keepAliveTimeout, timeout } = this.#lane.server;
-      // Without a keep-alive limit, `timeout` limits how long the connection is idle. It is the longest `write_idle`.
+      // Without a keep-alive limit, the connection may be idle for `timeout`, which is the longest `write_idle` of all versions.
       if (keepAliveTimeout === 0) socket.setTimeout(timeout);
       else if (socket.timeout) socket.setTimeout(0);
       this.deadline = deadlineIn(keepAliveTimeout > 0 ? keepAliveTimeout + keepAliveGraceMs : 0);

@@ -30,8 +30,8 @@ export function isForVersion(target: string, activeSnapshot: ActiveSnapshot): bo
 }
 
 /**
- * The version of a path segment. Most requests are for the same version as the one before. A look-up by a text that is new to V8,
- * as each segment is, costs several times as much as a comparison.
+ * The version of a path segment. Most requests are for the same version as the one before, so its name is compared first. A look-up
+ * costs several times as much, because V8 has to hash the segment.
  */
 function versionAt(segment: string, activeSnapshot: ActiveSnapshot): ActiveVersion | undefined {
   if (activeSnapshot.ofLastRequest?.version.name === segment) return activeSnapshot.ofLastRequest;

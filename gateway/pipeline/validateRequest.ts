@@ -72,7 +72,7 @@ function messageProblem({ req, fields, activeSnapshot, upgrade }: Exchange): Pro
   if (fields.contentLength !== undefined && !/^[0-9]+$/.test(fields.contentLength)) {
     return { code: 'BAD_REQUEST', detail: 'Content-Length is not one number.' };
   }
-  // An upgrade of HTTP/2 may have a length. In HTTP/1.1, an upgrade with a body is handled as an ordinary request.
+  // An upgrade over HTTP/2 (RFC 8441) may have a length. In HTTP/1.1, an upgrade with a body is handled as an ordinary request.
   if (upgrade && Number(fields.contentLength ?? 0) > 0) {
     return { code: 'BAD_REQUEST', detail: 'Content-Length is not allowed in an upgrade.' };
   }

@@ -11,7 +11,8 @@ const maxChance = 1e-6;
 // The limit for noise, which is a difference between two responses of the old version (a control pair). There are few control pairs,
 // so the limit is higher.
 export const maxNoiseChance = 0.01;
-// A difference counts if the share of values with the property changes by at least this, on average over the pairs.
+// A difference counts if the share of values with the property (`what` and `detail` of the row) changes by at least this, on average
+// over the pairs.
 export const leastChange = 0.1;
 
 /** Adds the counts of `more` to `sum` in place. Both are about the same property. */

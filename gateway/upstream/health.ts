@@ -34,7 +34,7 @@ export class TargetHealth {
   lastError: TargetError | undefined;
   readonly #changes: HealthChanges;
   #settings: Thresholds | undefined;
-  // No pool with this target has a second target. The only target of a pool is never ejected.
+  // The target is alone in each of its pools. Such a target is never ejected.
   #isOnlyTarget = true;
   // Failures, failed connections and ejections since the last success.
   #failures = 0;
@@ -49,7 +49,7 @@ export class TargetHealth {
     this.#changes = changes;
   }
 
-  /** Until this is called, the target is never ejected. `isOnlyTarget`: no pool with this target has a second target. */
+  /** Until this is called, the target is never ejected. `isOnlyTarget`: it is alone in each of its pools. */
   configure(settings: Thresholds, isOnlyTarget: boolean): void {
     this.#settings = settings;
     this.#isOnlyTarget = isOnlyTarget;

@@ -64,7 +64,7 @@ export class Target {
 
   /**
    * Called for each snapshot with this target: sets health thresholds, starts the DNS refresh, and starts probes if configured.
-   * `isOnlyTarget`: no pool with this target has a second target.
+   * `isOnlyTarget`: the target is alone in each of its pools.
    */
   activate(settings: HealthSettings, isOnlyTarget: boolean): void {
     this.health.configure(settings, isOnlyTarget);

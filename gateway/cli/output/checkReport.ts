@@ -82,7 +82,7 @@ export function composeCheckAsText(
 /** Empty if the line may contain a secret. `maskLine` would not hide a secret in a list item such as `- ADMIN_TOKEN=…`. */
 function withoutSecrets(text: string, line = 1): string {
   const lines = text.split(/\r\n?|\n/);
-  // `isSecret` treats a text with a slash as a path, and not as a key.
+  // `isSecret` takes a key with a slash for a URL path, which is no secret.
   return isSecret([(lines[line - 1] ?? '').replaceAll('/', '')]) ? '' : text;
 }
 

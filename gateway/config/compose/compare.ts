@@ -159,7 +159,10 @@ const gatewaySigns: readonly ((service: Service, routes: ComparedFile, project: 
   ({ name }) => /^(?:(?:version|api)[-_.])?gateway$/i.test(name),
 ];
 
-/** The service that runs the gateway: the service `gatewayName`. Without a name, the only service with the strongest signs. */
+/**
+ * The service that runs the gateway: the service `gatewayName`, if it is given. Otherwise, one sign after the other leaves only the
+ * services that have it, until one service is left. A sign that no service has is skipped.
+ */
 function gatewayIn(project: Project, routes: ComparedFile, gatewayName: string | undefined): Service | Fault {
   const services = [...project.services.values()];
   if (gatewayName !== undefined) return project.services.get(gatewayName) ?? unknownService(project, gatewayName);

@@ -8,7 +8,7 @@ const maxRoutesPerClient = 5;
 
 /** Where a statement finds the clients of a version, or the clients of some routes of a version. */
 interface ClientTables {
-  /** The name of the tables of sums, without the length of the span: `client_day`, `pair_day`. */
+  /** The tables of sums: `client_hour`, `client_day` and `client_block`, or `pair_hour` and `pair_day`. */
   readonly sumTable: 'client' | 'pair';
   /** The column of these tables with the client. */
   readonly clientColumn: 'item' | 'client';
@@ -34,12 +34,12 @@ export class ClientReads {
     this.routes = routes;
   }
 
-  /** The spans for which the tables have rows. Calls of single routes have no sums of 30 days, only of hours and days. */
+  /** The spans for which the tables have rows. Single routes have only hours and days, no blocks of 30 days. */
   async spans(since: number): Promise<SpanRange[]> {
     return this.routes === undefined ? this.#reads.spans(since, endOfTime, 'client') : this.spansWithoutBlocks(since);
   }
 
-  /** From `since` to the last day with requests, without blocks. */
+  /** From `since` to the last day with requests, as hours and days. */
   async spansWithoutBlocks(since: number): Promise<SpanRange[]> {
     const { begin, end } = await this.#reads.recordedPeriod();
     return this.#reads.spans(Math.max(since, begin), end, 'client', 'day');

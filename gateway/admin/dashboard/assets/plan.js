@@ -36,7 +36,7 @@ export function planSummary(plan) {
 function headline({ total, covered_since: covered, losing_count: losing, others_lose: othersLose }) {
   if (covered === null) return ['not-yet', ''];
   if (total.lost === 0) return ['yes', 'No client would lose a request.'];
-  // `losing` is 0 if only requests of other clients, which are counted together, would be lost.
+  // `losing` is 0 if only requests of `other clients` would be lost: the ledger counts these clients together.
   const clients = plural(Math.max(1, losing), 'client');
   return ['no', `${othersLose ? `At least ${clients}` : clients} would lose requests.`];
 }
