@@ -102,7 +102,7 @@ export class Bundle {
     return this.#documents.resolve(located);
   }
 
-  /** The first schema in the chain of a `$ref` that is not only a `$ref`. Keywords beside a `$ref` apply since OpenAPI 3.1. */
+  /** Follows a chain of `$ref` to the first schema with other keywords. Keywords beside a `$ref` apply since OpenAPI 3.1. */
   #targetOf(located: Located): Located {
     const last = this.#documents.resolve(located);
     const hasNoEffect = ({ value }: Located): boolean =>

@@ -199,7 +199,7 @@ function responseOperations(
     .map(([status]) => status);
   const isCovered = (status: string): boolean =>
     changedClasses.some((one) => one !== status && (one === 'default' || one === `${status.slice(0, 1)}XX`));
-  // A status without operations needs an empty row if the row of its class would change it.
+  // A status without operations needs an empty entry in `response` if the entry of its class would change it.
   return new Map(operationsByStatus.filter(([status, operations]) => operations.length > 0 || isCovered(status)));
 }
 

@@ -162,7 +162,7 @@ export class SchemaTransform {
     if (requiredOf(object).includes(name)) {
       const message = `${name} is always present, so its default is never used.`;
       this.problems.push({ operation, message, remedy: 'Remove it.', isWarning: true });
-      // `#onObjects` recognizes by a new object that the field was found.
+      // Unchanged, but a new object: that tells `#onObjects` that the field was found.
       return { ...object };
     }
     const { readOnly: _readOnly, writeOnly: _writeOnly, ...keywords } = typeof existing === 'object' ? existing : {};

@@ -105,7 +105,7 @@ function addTo({ fields, originalNames, collisions, added }: ObjectPlan, name: s
     return true;
   }
   const original = originalNames.get(name) ?? name;
-  // An earlier operation of the plan has dropped or renamed the field with this name, which may itself come from a rename (`collisions`).
+  // An earlier operation has dropped or renamed the field. `collisions` has its name if it got it by a rename.
   const isGone = !originalNames.has(name) && (fields.has(name) || collisions.has(name));
   if (added.has(name) || isGone) return false;
   if (operation.kind === 'rename' && isUsed(operation.to.at(-1) ?? '')) return false;

@@ -130,7 +130,8 @@ class FileWatch implements Watch {
     const path = this.#realPathOf(this.#file);
     if (path === this.#path) return;
     this.#path = path;
-    // No digest equals '', so the last reported content counts as new. It may be accepted here, although it was rejected at another path.
+    // The content that was reported last is reported again, because it may be accepted at this path, although it was rejected at the
+    // former one: no digest equals ''.
     this.#lastReadDigestAtReport = '';
     const folders = new Set([dirname(this.#file), dirname(path)]);
     for (const [folder, watcher] of this.#folders) {

@@ -78,7 +78,7 @@ try {
   await store.query('SELECT 1').catch(() => {});
 } catch (error) {
   post({ kind: 'unusable', reason: reasonOf(error) });
-  // A gateway that already serves clients starts another thread.
+  // If the gateway already serves clients, its main thread then starts another thread like this.
   await stop({ ms: 0, unwrittenRows: 0 });
 }
 

@@ -115,7 +115,7 @@ export class ResponseHeads {
 
   /** Like `parseResponseHead`. @throws MalformedResponse */
   parse(text: string): ResponseHead {
-    // The latest head is compared first: a comparison with each of the others reads both up to their Date, where they differ.
+    // The latest head is compared first. A comparison with an older one is slow: such a head differs from `text` only at its Date.
     const index = text === this.#texts[this.#latest] ? this.#latest : this.#texts.indexOf(text);
     if (index !== -1) {
       this.#latest = index;

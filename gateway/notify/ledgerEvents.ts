@@ -173,7 +173,7 @@ interface NamedDate {
   readonly what: string;
 }
 
-const brownoutStates = { approved: 'began', ended: 'ended', stopped: 'was stopped', skipped: 'was skipped' } as const;
+const pastStates = { approved: 'began', ended: 'ended', stopped: 'was stopped', skipped: 'was skipped' } as const;
 
 type DecidedBrownout = NamedDate & { readonly version: string; readonly isCancelled: boolean };
 
@@ -182,7 +182,7 @@ async function decidedBrownouts(version: string, queries: DigestQuery['queries']
   const decisions = await queries.brownouts.decisions(version);
   return decisions.map(({ at, state, reason }) => {
     const why = reason === null ? '' : `: ${printableExcerpt(reason, 300)}`;
-    const what = `the brownout of /${version} ${brownoutStates[state]}${why}`;
+    const what = `the brownout of /${version} ${pastStates[state]}${why}`;
     return { at, what, version, isCancelled: state === 'stopped' || state === 'skipped' };
   });
 }

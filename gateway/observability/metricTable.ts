@@ -157,7 +157,7 @@ export const metricTable = {
   version_gateway_access_log_dropped_lines_total: {
     type: 'counter',
     labels: [],
-    help: 'Access log lines that were dropped: the log could not be opened, written, or read fast enough.',
+    help: 'Access log lines that were dropped: the log could not be opened or written, or its reader was too slow.',
   },
   version_gateway_otlp_exported_spans_total: {
     type: 'counter',

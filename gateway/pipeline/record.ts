@@ -28,6 +28,7 @@ function recordOf(exchange: Exchange, endedAt: number): ExchangeRecord {
     !stats.switchedProtocols && stats.applicationStatus === undefined && !stats.streamed && !res.writableFinished;
   return {
     id: exchange.id,
+    // When the exchange began.
     at: exchange.now,
     endedAt,
     version: exchange.versionName,

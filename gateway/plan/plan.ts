@@ -32,7 +32,7 @@ export const plannedAnswerNames = Object.keys(plannedAnswers) as PlannedAnswer[]
 export interface PlannedRequest {
   /** The path segment: `v1`. */
   readonly version: string;
-  /** Undefined: a client that no rule names. */
+  /** Undefined: the request stands for all clients that no rule names. */
   readonly client?: string;
   /** False: an adapter serves the version without the route of the request. */
   readonly isAdapted?: boolean;
@@ -63,7 +63,7 @@ export function plannedAnswer(
   if (newClients.get(version.name)?.has(client)) return 'frozen';
   const window = brownoutAt(version.brownouts, at);
   if (window === undefined) return answerIfNotRefused;
-  // `other clients` are unknown, so any brownout may refuse them. A request without a client stands for all clients.
+  // `other clients` are unknown, so any brownout may refuse them. A request without a client stands for all others.
   if (client === otherClients) return window.clientShare > 0 ? 'brownout' : answerIfNotRefused;
   if (client === '') return window.clientShare === 1 ? 'brownout' : answerIfNotRefused;
   return new BrownoutScope(version, window, snapshot.brownout.spared).includesClient(client)

@@ -93,8 +93,8 @@ export function hasHealthyTarget({ versions }: Pick<ServingReport, 'versions'>, 
   return targets.some(({ health, reachable }) => health === 'healthy' && reachable !== false);
 }
 
-// The period of the error share. Shorter than `longestFailureMs`, so that a single error among few requests cannot end the
-// brownout.
+// The period of the error share. A single error among few requests is in the period for less than `longestFailureMs`,
+// so it cannot end the brownout.
 const errorPeriodMs = 30_000;
 const longestFailureMs = 60_000;
 const largestErrorShare = 0.05;

@@ -47,7 +47,7 @@ export interface RetirementFacts extends CountedClients {
   /** Clients whose requests were all answered 4xx. They do not count as users of the version. */
   readonly failing: readonly ClientUse[];
   /**
-   * Clients of `failing` that probably fail because the backend is broken: routes that worked now fail, and the client's last use
+   * Clients of `failing` that probably fail because the backend is broken: routes fail that worked before, and the client's last use
    * was at most `quiet` before the last use by any client. Empty if any client uses the version.
    */
   readonly lostService: readonly ClientUse[];

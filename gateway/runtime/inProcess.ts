@@ -35,7 +35,7 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const { usage, restrictions, ownUsage, shadow } = options;
   const dataPlane = new DataPlane(snapshot, { clock, discovery, salt: usage?.salt, restrictions, ownUsage });
   const { context, draining } = dataPlane;
-  // Exchanges are recorded only once `context.recorder` is set, so `openFiles` exists by then.
+  // No exchange is recorded before `context.recorder` is set, and `openFiles` exists by then.
   const telemetry = new Telemetry(dataPlane, options, dataPlane.requestsByVersion, (exchange) =>
     openFiles.onRecord(exchange),
   );

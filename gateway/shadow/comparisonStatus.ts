@@ -35,7 +35,7 @@ export type ComparisonStop =
   | { readonly kind: 'stopped'; readonly status: ShadowStatus | DriftStatus; readonly isStored: boolean }
   | { readonly kind: 'nothing'; readonly reason: string };
 
-/** The shadows and comparisons with contracts that an operator has stopped. The key of each changes with its settings. Never throws. */
+/** The shadows and comparisons with contracts that an operator has stopped. Each has a key, which other settings change. Never throws. */
 export class StoppedComparisons {
   readonly #file: string | undefined;
   readonly #notice: (line: string) => void;

@@ -74,7 +74,8 @@ export class FairShare {
   takeFor(client: string, route: string): boolean {
     const entry = this.#entryOf(client, route);
     const taken = this.#taken.get(entry) ?? 0;
-    // 0.1 more than the real number: a single entry is always exactly at the average, and must not take the reserve.
+    // Real number + 0.1, so that an entry at the average has its share. A single entry is always at the average, and must not take the
+    // reserve.
     const entryCount = this.#taken.size + 0.1;
     const hasItsShare = taken * entryCount > this.#totalTaken;
     if (hasItsShare && this.#isOnlyReserveLeft()) return false;

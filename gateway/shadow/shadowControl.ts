@@ -57,8 +57,8 @@ export class ShadowControl {
   readonly #stopped: StoppedComparisons;
   /** The versions whose shadow sends no copies for a while, because the other version fails. */
   #brokenVersions: readonly string[] = [];
-  /** `v1 shadow compared` → the number of copies of this version and kind with this outcome. */
-  readonly #copies = new Map<string, number>();
+  /** `v1 shadow compared` → the number of copies, or `v1 drift compared` → of comparisons, with this outcome. */
+  readonly #outcomes = new Map<string, number>();
   /** `v1 late` → the number of samples of this version that were dropped for this reason. */
   readonly #dropped = new Map<string, number>();
   #untakenBytes = 0;
@@ -136,7 +136,7 @@ export class ShadowControl {
     if (shadow === undefined) return undefined;
     const state = this.#stateOf(shadowKey(version), shadow);
     const copies: Record<string, Record<string, number>> = {};
-    for (const [key, count] of this.#copies) {
+    for (const [key, count] of this.#outcomes) {
       const [owner, kind = '', outcome = ''] = key.split(' ');
       if (owner === name && kind !== 'drift') copies[kind] = { ...copies[kind], [outcome]: count };
     }
@@ -157,7 +157,7 @@ export class ShadowControl {
   #driftOf(version: Version): DriftStatus | undefined {
     const { name, drift } = version;
     if (drift === undefined) return undefined;
-    const compared = this.#copies.get(`${name} drift compared`) ?? 0;
+    const compared = this.#outcomes.get(`${name} drift compared`) ?? 0;
     return { version: name, state: this.#stateOf(driftKey(version), drift), until: rfc3339(drift.until), compared };
   }
 
@@ -252,7 +252,7 @@ export class ShadowControl {
     this.#brokenVersions = broken;
     this.#untakenBytes -= takenBytes;
     for (const [version, kind, outcome, count] of copies)
-      increaseCount(this.#copies, `${version} ${kind} ${outcome}`, count);
+      increaseCount(this.#outcomes, `${version} ${kind} ${outcome}`, count);
     for (const [version, reason, count] of dropped) increaseCount(this.#dropped, `${version} ${reason}`, count);
   }
 

@@ -130,7 +130,7 @@ const answers: {
       return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknownVersionText(snapshot)}` };
     const plan = await planEdit(queries, { ...query, candidate, running: snapshot });
     if (plan === undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem ?? '' };
-    // More counts could only add losses, so they do not change the result of a plan that has one.
+    // More counts could only add losses, so they do not change the result of a plan that has a loss.
     return { ...bodyOf(JSON.stringify(plan)), mayLackCounts: !hasLoss(plan) };
   },
 

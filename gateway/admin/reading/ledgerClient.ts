@@ -137,7 +137,7 @@ export interface RecentUse {
 }
 
 export interface LastUseTimes {
-  /** The last request to the version, even if it was refused. Undefined: no backend has ever answered for the version. */
+  /** The last request to the version, even if it was refused. Undefined if all requests to it were refused, or if there were none. */
   readonly lastRequest: number | undefined;
   /** The last request that did not fail, of a client that is not ignored and has no waiver. */
   readonly lastUsed: number | undefined;

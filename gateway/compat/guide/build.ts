@@ -123,8 +123,8 @@ function workRank(route: GuideRoute): number {
   if (state === 'removed') return 0;
   if (isBreaking(route)) return 1;
   if (state === 'moved') return 2;
+  // Errors and warnings. A changed route without them has only additions.
   if (changeCount(route) > 0) return 3;
-  // A changed route without errors and warnings has only additions.
   return state === 'changed' ? 4 : state === 'new' ? 5 : 6;
 }
 

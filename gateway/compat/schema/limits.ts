@@ -13,7 +13,7 @@ export interface Limit<T> {
   readonly at: Located;
 }
 
-/** Ranges, lengths and patterns. If several parts of a schema have the same limit, the strictest applies. */
+/** Ranges, lengths and patterns. If several parts of a schema have a limit of the same kind, the strictest applies. */
 export interface Limits {
   readonly lower: Limit<Bound> | undefined;
   readonly upper: Limit<Bound> | undefined;

@@ -218,7 +218,7 @@ function problemOfUnknownRoute(
   const { method, path } = splitRoute(name);
   const contractRoutes = contract.paths
     .entries()
-    // The check of the adapter reads the path items in other files, whose methods are unknown here.
+    // The methods of a path item in another file are unknown here, so every method is accepted. The check of the adapter reads the file.
     .flatMap(([template, methods]) => (methods || method).split(' ').map((verb) => `${verb} ${template}`));
   if (contractRoutes.some((route) => routeShapeOf(splitRoute(route)) === routeShapeOf({ method, path })))
     return undefined;

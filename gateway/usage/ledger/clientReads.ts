@@ -34,7 +34,7 @@ export class ClientReads {
     this.routes = routes;
   }
 
-  /** The spans for which the tables have rows. Single routes have only hours and days, no blocks of 30 days. */
+  /** The spans for which the tables have rows. Single routes have sums of hours and days, but not of blocks, which are 30 days long. */
   async spans(since: number): Promise<SpanRange[]> {
     return this.routes === undefined ? this.#reads.spans(since, endOfTime, 'client') : this.spansWithoutBlocks(since);
   }

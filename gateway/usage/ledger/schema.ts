@@ -47,6 +47,7 @@ const nameTables = subjects.map(
 );
 
 const acceptedColumn = 'accepted INTEGER NOT NULL DEFAULT 0';
+// `epoch`: the number of the run of the gateway.
 const outboxRows = `
   CREATE TABLE outbox_rows (
     epoch INTEGER NOT NULL, seq INTEGER NOT NULL,

@@ -91,7 +91,7 @@ function dailyTrendOf(days: readonly number[]): DailyTrend {
   const earliestSum = sum(earliest);
   const [earlierDecrease, lastDecrease] = [earliestSum - previousSum, previousSum - lastSum];
   // The decrease must be larger than twice the standard deviation of the difference of two Poisson counts: a smaller one may be
-  // chance. It must also be larger than a decrease that two weeks can have although neither counts as a fall.
+  // chance. It must also be larger than two weekly decreases together that are each too small to count as a fall.
   const isSignificant =
     earlierDecrease + lastDecrease > 2 * Math.sqrt(earliestSum + lastSum) &&
     earlierDecrease + lastDecrease > (1 - noFallShare ** 2) * earliestSum;
