@@ -37,7 +37,10 @@ export function isObject(branch: PlainSchema): boolean {
   return typesOf(branch)?.join() === 'object';
 }
 
-/** How one value could become another: as it is, by a conversion, or not at all. */
+/**
+ * How one value could become another. `same`: it is of the same kind. `convertible`: by a conversion. Undefined: not at all.
+ * An object is of the same kind if half of its fields have the same names.
+ */
 export type Likeness = 'same' | 'convertible' | undefined;
 
 /** Compares the kinds of two values. Recursive schemas are followed for a few levels only. */

@@ -30,7 +30,7 @@ export function guideHandler(
   clock: Clock,
   notice: (line: string) => void,
 ): RequestHandler {
-  /** The path of a guide, and of its old version: the stage, whether a waiver runs, and the brownouts ahead → the guide. */
+  /** Key: the path of the guide, and the stage, the waivers and the brownouts of its old version. */
   const guides = new Map<string, Promise<RenderedGuide>>();
   return (req, res, next) => {
     const now = clock.now();

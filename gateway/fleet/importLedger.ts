@@ -76,7 +76,7 @@ async function copyLedger(sql: Sql, ledger: DatabaseSync, file: string): Promise
     );
   }
   const salt = meta.get('salt') ?? '';
-  // Files with the same `usage.tag_key` have the same salt. Files of earlier releases have no id.
+  // The salt identifies only a file of an earlier release, which has no id: files with the same `usage.tag_key` have the same salt.
   const fileId = createHash('sha256')
     .update(meta.get('id') ?? salt)
     .digest('hex');
@@ -173,7 +173,7 @@ async function earlierImport(sql: Sql, fileId: string, until: number, file: stri
   );
 }
 
-/** Arguments for `client_name` in place of the salts of the file and of the fleet. It only checks whether the salts are equal. */
+/** Arguments for `client_name` in place of the salts of the file and of the fleet. `client_name` only checks whether they are equal. */
 function comparedSalts(areEqual: boolean): readonly string[] {
   return ['file', areEqual ? 'file' : 'fleet'];
 }

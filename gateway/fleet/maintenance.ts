@@ -172,7 +172,7 @@ interface UnsortedPartition {
 async function unsortedPartitions(sql: Sql, now: number): Promise<UnsortedPartition[]> {
   const unsorted: UnsortedPartition[] = [];
   for (const { name, spanLength } of sumTables) {
-    // The hours of clients and routes are deleted after a few days.
+    // Tables of hours are small: all but that of whole versions are deleted after a few days.
     if (spanLength === 'hour') continue;
     const rows = await sql.query<UnsortedPartition>(
       `SELECT part.relname AS name, key.relname AS key FROM pg_inherits

@@ -27,8 +27,9 @@ export function cancelledBrownouts(
       brownouts.flatMap((window): [string, number][] => {
         const key = brownoutKey(name, window);
         const { state, changed = 0 } = recordOf(key) ?? {};
-        const hasEndedEarly = state === 'ended' && changed < window.end;
-        return state === 'skipped' || state === 'stopped' || hasEndedEarly ? [[key, changed]] : [];
+        // An edit has made the brownout longer after its end.
+        const hadEarlierEnd = state === 'ended' && changed < window.end;
+        return state === 'skipped' || state === 'stopped' || hadEarlierEnd ? [[key, changed]] : [];
       }),
     ),
   );

@@ -95,7 +95,7 @@ function exchangeFor(
 }
 
 function refuseVersion(exchange: Exchange): StepOutcome | undefined {
-  // Sets the version of the exchange. Its outcome, the refusal of `//` after the version, concerns only paths that are forwarded.
+  // `findVersion` sets the version of the exchange. It also refuses `//` after the version, which matters only if the path is forwarded.
   findVersion(exchange);
   return refuseUnknownVersion(exchange) ?? restrictClients(exchange) ?? refuseRetired(exchange);
 }

@@ -23,9 +23,10 @@ export function replayReport({ old: oldSide, new: newSide, versions, notes }: Re
   const routes = assessEvidence(outcome.rows);
   const pairs = routes.reduce((sum, one) => sum + one.pairs, 0);
   const counts = countsOf(routes);
-  const { gone } = outcome;
+  const { gone: goneServer } = outcome;
   const stopped =
-    gone && `The ${gone.side} version does not answer any more: ${gone.reason}. The remaining requests were not sent.`;
+    goneServer &&
+    `The ${goneServer.side} version does not answer any more: ${goneServer.reason}. The remaining requests were not sent.`;
   return {
     kind: 'replay report' as const,
     format: 1 as const,
@@ -37,7 +38,7 @@ export function replayReport({ old: oldSide, new: newSide, versions, notes }: Re
         ? `No responses of /${oldSide.version} and /${newSide.version} were compared.`
         : summaryOf(oldSide.version, newSide.version, counts, pairs, routes.length),
     /** False: not all requests were sent, because a server did not answer any more. */
-    is_complete: gone === undefined,
+    is_complete: goneServer === undefined,
     pairs,
     /** False: the old version answered only with errors. Two equal errors prove nothing. */
     has_success: outcome.hasSuccess,

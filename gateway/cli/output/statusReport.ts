@@ -262,7 +262,7 @@ export function waivedClientsText({ waivers = [] }: RunningVersion): string | un
 
 function targetCells(target: RunningTarget, now: number): string[] {
   const until = target.ejected_until === null ? '' : ` until ${printable(target.ejected_until)}`;
-  // `health` is `unreachable` if the target has no other problem.
+  // `health` is already `unreachable` if that is the only problem of the target.
   const isUnreachable = target.reachable === false && target.health !== 'unreachable';
   return [
     printable(target.url),

@@ -58,7 +58,7 @@ function compareMappings(pair: SchemaPair, old: Located, now: Located, newNames:
     if (areSubtypes && !isKeptTarget && !losesOwnValue(pair, target, kept)) continue;
     if (kept && !haveSameTarget(pair, target, kept, newNames))
       pair.addChange('structure', 'changed', 'mapping', target, kept, { is: 'mapping', value });
-    // A removed alternative has its own change, unless the last alternative became a part of the schema.
+    // A removed alternative has its own change, unless the only alternative that is left became a part of the schema.
     else if (!kept && (isKeptTarget || (isChoiceMerged && !newPartNames.has(targetNameOf(target.value)))))
       pair.addChange('value', 'removed', noName, target, now, { is: 'values', values: [JSON.stringify(value)] });
   }

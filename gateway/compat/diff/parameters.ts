@@ -46,7 +46,7 @@ export function compareParameters(
 }
 
 function compareParameter(old: Located, now: Located, caller: Caller, contracts: ContractPair): Comparison | undefined {
-  // The first argument names the comparison, so that a component that many routes share is compared once.
+  // The first argument is a part of the key of the result, by which a component that many routes share is compared once.
   return contracts.compareUnlessIdentical(`parameter ${caller}`, old, now, (before, after, into) => {
     const [wasRequired, isRequired] = [isRequiredParameter(before), isRequiredParameter(after)];
     if (wasRequired !== isRequired) {

@@ -105,8 +105,8 @@ export function serversOf({ item, operation }: Route, { root }: Documents, versi
 
 /**
  * The old base paths that no longer exist, and all new ones. Undefined: no base path was removed, or the old contract lists no
- * servers. Contracts often list one host for each environment. So if an old base path remains, another base path counts as
- * removed only if its host remains.
+ * servers. Contracts often list one host for each environment. So if an old base path remains, a missing one counts as removed only
+ * if the new contract still lists the host that it had.
  */
 export function changedBasePaths(
   old: Servers,

@@ -133,7 +133,7 @@ export class Schema {
     return this.#lookup.discriminatedSchema(target);
   }
 
-  /** If this schema is a subtype: its own subtypes. Otherwise: the subtypes of its part with the discriminator. */
+  /** The subtypes of this schema. A schema that is no subtype has those of its part with the discriminator. */
   get subtypes(): ReadonlyMap<string, Located> {
     const [firstPart] = this.parts;
     return this.#lookup.subtypesOf(this.isSubtype ? firstPart?.map : this.#partWithDiscriminator?.map);

@@ -143,7 +143,7 @@ export class Schemas implements SchemaLookup {
       const possible = items.filter((one) => !this.#rejectsAll(one));
       const notNull = possible.filter((one) => !this.isNull(one));
       if (notNull.length > 1) continue;
-      // If no alternative allows a value other than null, the first one that allows null is merged, or else the first of all.
+      // If no alternative allows a value other than null, the first one that allows null is merged. If there is none, the first item is.
       const one = notNull[0] ?? possible[0] ?? items[0];
       // If all other alternatives are null, a value that is not null must satisfy this one, as in `allOf`.
       if (one) this.#collect(one, into, hasNullAlternative || (notNull.length === 1 && possible.length > 1));

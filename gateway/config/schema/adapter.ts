@@ -24,7 +24,7 @@ const meanings = {
 const kinds = Object.keys(meanings) as (keyof typeof meanings)[];
 const deepestNesting = 16;
 
-/** Operations as routes.yaml has them. Each is a map with one key, which may contain several fields. */
+/** Operations as routes.yaml has them. Each is a map with one key, whose value may name several fields. */
 const operations = z
   .unknown()
   .transform((input, context): readonly Operation[] => {

@@ -89,7 +89,7 @@ export class Ledger implements WritableLedger {
 
   configure(settings: LedgerSettings): void {
     const { store, tagKey, spool, identify } = this.settings;
-    // The next write stores the new naming, so it must not be skipped.
+    // The next write stores the new rules of `identify`, so it must not be skipped.
     if (JSON.stringify(identify) !== JSON.stringify(settings.identify)) this.#lastWriteAt = 0;
     this.settings = { ...settings, store, tagKey, ...(spool !== undefined && { spool }) };
   }
