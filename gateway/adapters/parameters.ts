@@ -61,8 +61,8 @@ export function parametersOfPath(template: string): string[] {
 }
 
 /**
- * The parameters of a `parameterObject` after `operations`, for a comparison with those of the other version. A parameter that is
- * always sent gets the default of the other version: defaults have no effect on it, so they must not be a difference. A parameter
+ * The parameters of a `parameterObject` after `operations`, for a comparison with those of the other version. The schema of a
+ * parameter that is always sent gets the `default` of the other version: it has no effect, so it must not be a difference. A parameter
  * that an operation changes is written as the other version expects it.
  */
 export function parametersIn(

@@ -66,7 +66,7 @@ export class FleetView {
   #currentRowOf(row: GatewayRow): GatewayRow {
     const knownRow = this.#report.rows.find(({ instance }) => instance === row.instance);
     const endedAt = leftOrGoneAt(row);
-    return knownRow !== undefined && isCurrent(knownRow) && endedAt !== undefined && endedAt < knownRow.heard
+    return knownRow !== undefined && mayRun(knownRow) && endedAt !== undefined && endedAt < knownRow.heard
       ? knownRow
       : row;
   }
@@ -74,7 +74,7 @@ export class FleetView {
   /** Gateways that run, and whose rows the store has lost. Maintenance deletes only rows of gateways that have left or are gone. */
   #runningWithoutRow({ rows }: FleetRows): GatewayRow[] {
     const stored = new Set(rows.map(({ instance }) => instance));
-    return this.#report.rows.filter((row) => isCurrent(row) && !stored.has(row.instance));
+    return this.#report.rows.filter((row) => mayRun(row) && !stored.has(row.instance));
   }
 
   /** Records that the store did not answer. The known rows of the gateways are kept. */
@@ -130,7 +130,7 @@ export function instancesOf(
   ];
 }
 
-function isCurrent(row: GatewayRow): boolean {
+function mayRun(row: GatewayRow): boolean {
   return leftOrGoneAt(row) === undefined;
 }
 

@@ -16,7 +16,9 @@ export class Heartbeats {
   readonly #store: Sql;
   readonly #settings: FleetSettings;
   readonly #post: (report: MembershipReport) => void;
+  /** Checks the DNS name in `fleet.members`. */
   readonly #members: Members | undefined;
+  /** The row of this gateway. */
   #membership: Membership | undefined;
   #lastHeartbeat: HeartbeatCommand | undefined;
   #isWriteDue = false;

@@ -59,7 +59,7 @@ export class InFlightList {
   }
 
   /**
-   * Exchanges may end during the iteration. It goes backwards, because a deletion moves the last exchange forward. So no
+   * Exchanges may end during the iteration. It goes backwards, because a deletion moves the last exchange to a lower index. So no
    * exchange is skipped, but an exchange that is moved may be visited twice.
    */
   *[Symbol.iterator](): Generator<InFlight> {

@@ -47,8 +47,8 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     if (running === undefined) return false;
     const isAdapted = group?.runningAnswer !== 'not_adapted';
     const answer = plannedAnswer({ ...request, isAdapted }, running, basePath, now, runningFreezes?.newClients);
-    // A brownout ends by itself. So a request that a brownout refuses now counts as refused already only if the candidate answers
-    // `brownout`, too.
+    // A brownout ends by itself. So if the present refusal is a brownout, the request only counts as refused already if the candidate
+    // answers `brownout`, too.
     return answer === 'brownout' ? answerOf(request, group) === 'brownout' : plannedAnswers[answer].isRefusal;
   };
   const isLost = (request: PlannedRequest, group?: RouteGroup): boolean =>

@@ -1,8 +1,8 @@
 import { aggregated, type MetricValues } from '../observability/exposition.ts';
 import { mergeReports, type ServingReport, type WorkerReport } from '../observability/report.ts';
 
-// An absent process has ended, or answers later and then replaces its metrics. So the metrics of this many absent processes are kept
-// separately. The metrics of older ones are merged.
+// A process that has not answered has ended, or answers later and then replaces its metrics. So the last metrics of this many such
+// processes are kept separately. The metrics of older ones are merged.
 const maxSeparateProcesses = 32;
 
 /**

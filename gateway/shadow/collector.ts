@@ -12,8 +12,8 @@ const maxRemembered = 20_000;
 // Routes that the contract does not list and that a version has answered with another status than 404. Further ones are not counted
 // by name.
 const maxUnlistedFound = 1_000;
-// Routes that the contract does not list and that were only answered 404: as many of them are counted by name as of the routes above,
-// but always at least this many.
+// Of the routes that the contract does not list and that were only answered 404, at most as many are counted by name as routes above
+// were found, or this many if that is more.
 const leastUnlistedMissingLimit = 50;
 
 /** Two versions whose responses are compared. */

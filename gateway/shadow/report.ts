@@ -138,7 +138,7 @@ export async function shadowRemark(
 }
 
 /** How well one route was compared. An adapter may serve clients only if this is good enough for all routes in use. */
-export interface ProvenRoute {
+export interface RouteProof {
   readonly pairs: number;
   readonly undeclared: number;
   /** When the last pair was compared, epoch ms. */
@@ -150,7 +150,7 @@ export async function evidenceOf(
   queries: Pick<UsageQueries, 'evidence'>,
   name: string,
   { kind, hash }: { readonly kind: EvidenceKind; readonly hash: string },
-): Promise<ReadonlyMap<string, ProvenRoute>> {
+): Promise<ReadonlyMap<string, RouteProof>> {
   const allRows = (await queries.evidence?.of(name)) ?? [];
   const rows = allRows.filter((row) => row.hash === hash && (row.kind === kind || row.kind === 'control'));
   return new Map(

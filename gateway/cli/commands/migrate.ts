@@ -91,7 +91,7 @@ async function moved(older: string, newer: string, { config, format }: MovedOpti
   return 0;
 }
 
-/** The output in JSON, with its public names: `confidence` is `sure`. */
+/** The output in JSON, with its public names: the key of `confidence` is `sure`. */
 function movedJson({ proposals, unmatched }: MovedProposals): object {
   const rows = proposals.map(({ confidence: sure, from, to, score, why }) => ({ from, to, score, sure, why }));
   return { proposals: rows, unmatched };

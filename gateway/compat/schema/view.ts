@@ -77,7 +77,8 @@ function typesOf(keywords: Keywords, values: ReadonlyMap<string, Located> | unde
   return undefined;
 }
 
-/** The parts that decide whether null is valid. A choice between null and one schema always accepts it, so its parts are left out. */
+/** The parts that decide whether null is valid. A choice between null and one schema always accepts null, so its parts
+ * are left out. */
 function partsDecidingNull({ parts, partsOfNullChoice }: Schema): readonly SchemaPart[] {
   return parts.filter(({ map }) => !partsOfNullChoice.has(map));
 }

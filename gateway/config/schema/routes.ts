@@ -286,7 +286,7 @@ export type RouteValues = z.output<typeof route>;
 const emptyRoute: RouteValues = route.parse({});
 const shortRoute = oneTarget.transform((target): RouteValues => ({ ...emptyRoute, upstream: [target] }));
 
-// Not `route` itself: for `/v1:` without a value, it would accept an empty map.
+// Not `route` itself, which accepts `/v1:` without a value, as if it were an empty map.
 const longRoute = z.preprocess(expandedValue, z.strictObject(route.out.shape));
 
 /** The key of a route as written → the route. */

@@ -247,7 +247,7 @@ function correctSeenTimes(run: Run, subject: LimitedSubject, version: number, da
       [version],
     );
     run('DELETE FROM version_client WHERE version = ? AND client IN folded', [version]);
-    // The statement lists the spans, because the table is sorted by span before client.
+    // The condition names each span, so that SQLite can use the key of the table, which begins with the span.
     run(
       `INSERT INTO version_client
         SELECT version, item, MIN(span * ${msPerSpan.block} + first), MAX(span * ${msPerSpan.block} + last),

@@ -77,6 +77,7 @@ export interface LedgerWorkerData {
 export type LedgerCommand =
   | { readonly kind: 'write'; readonly number: number; readonly batch: UsageBatch }
   | { readonly kind: 'configure'; readonly number: number; readonly settings: LedgerSettings }
+  // `epoch` and `seq` are the numbers of the run and of the batch that the store of the fleet has got.
   | { readonly kind: 'sent'; readonly number: number; readonly epoch: number; readonly seq: number }
   | { readonly kind: 'adoptSalt'; readonly number: number; readonly salt: string }
   | { readonly kind: 'brownouts'; readonly number: number; readonly records: readonly BrownoutRecord[] }
