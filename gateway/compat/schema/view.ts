@@ -77,8 +77,7 @@ function typesOf(keywords: Keywords, values: ReadonlyMap<string, Located> | unde
   return undefined;
 }
 
-/** The parts that decide whether null is valid. A choice between null and one schema always accepts null, so its parts
- * are left out. */
+/** The parts that decide whether null is valid. They exclude those of a choice between null and one schema, which always accepts null. */
 function partsDecidingNull({ parts, partsOfNullChoice }: Schema): readonly SchemaPart[] {
   return parts.filter(({ map }) => !partsOfNullChoice.has(map));
 }
