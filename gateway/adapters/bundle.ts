@@ -35,6 +35,9 @@ const omittedKeywords: ReadonlySet<string> = new Set(
   ),
 );
 
+const hasNoEffectBesideRef = (key: string): boolean =>
+  key === '$ref' || (omittedKeywords.has(key) && key !== 'nullable');
+
 /**
  * The schemas of one contract as plain data in the form of OpenAPI 3.1. A `$ref` to another file becomes a `$ref` to a named
  * schema. `readOnly` fields are never required in requests, and `writeOnly` fields never in responses.
@@ -106,7 +109,7 @@ export class Bundle {
   #targetOf(located: Located): Located {
     const last = this.#documents.resolve(located);
     const hasNoEffect = ({ value }: Located): boolean =>
-      this.#documents.isOpenApi30 || !isMap(value) || Object.keys(value).length === 1;
+      this.#documents.isOpenApi30 || !isMap(value) || Object.keys(value).every(hasNoEffectBesideRef);
     let target = this.#documents.follow(located);
     while (target.value !== last.value && hasNoEffect(target)) target = this.#documents.follow(target);
     return target;

@@ -119,14 +119,14 @@ export class NodeTable {
   /** A value of a schema with a discriminator may be a value of a subtype: a named schema whose `allOf` refers to the schema. */
   #subtypes(schema: PlainSchema, seenRefs: readonly string[]): Alternatives {
     const base = Object.entries(this.#named).find(([, one]) => one === schema)?.[0];
-    const refersToBase = (one: SubSchema): boolean => typeof one === 'object' && one['$ref'] === `${refPrefix}${base}`;
+    const baseRef = `${refPrefix}${base}`;
+    const refersToBase = (one: SubSchema): boolean => typeof one === 'object' && this.#leadsTo(one['$ref'], baseRef);
     const subtypes = Object.entries(this.#named).filter(
       ([, one]) => typeof one === 'object' && listOf(one['allOf']).some(refersToBase),
     );
     const refs = subtypes.map(([name]) => `${refPrefix}${name}`);
     // The schema was reached from one of its subtypes, so the value has that subtype. `[[]]` adds no constraint.
     if (refs.some((ref) => seenRefs.includes(ref))) return [[]];
-    const baseRef = `${refPrefix}${base}`;
     return union([
       [[]],
       this.#alternativesForOne(
@@ -134,6 +134,13 @@ export class NodeTable {
         [...seenRefs, baseRef],
       ),
     ]);
+  }
+
+  /** Whether a `$ref` is `target`, or names a schema whose own `$ref` leads to it. */
+  #leadsTo(ref: unknown, target: string, seen: readonly unknown[] = []): boolean {
+    if (typeof ref !== 'string' || seen.includes(ref)) return false;
+    const named = this.#named[ref.slice(refPrefix.length)];
+    return ref === target || (typeof named === 'object' && this.#leadsTo(named['$ref'], target, [...seen, ref]));
   }
 
   #nodeOf(alternatives: readonly Alternative[]): MutableNode {

@@ -52,7 +52,7 @@ export function copyPlanOf(
   // A table for each method, because a table finds only one template for a path: `HEAD /a/all` must not hide `GET /a/{id}`.
   const denied = new Map(
     [...Map.groupBy(settings.deny, ({ method }) => method)].map(([method, rows]) => {
-      return [method, new PathTable(rows.map(({ path }) => [path, true] as const))] as const;
+      return [method, new PathTable(rows.map(({ path }) => [decodedPath(path), true] as const))] as const;
     }),
   );
   const identifying = new Set(identifyingFields);
@@ -86,16 +86,16 @@ export function chainBetween(version: Version, to: Version, snapshot: Snapshot):
 /** Whether `deny` lists the route. A GET in `deny` includes HEAD. */
 export function isDenied({ denied }: CopyPlan, method: string, resource: string): boolean {
   // Backends treat `/%65xport` like `/export` (RFC 3986 §6.2.2.2).
-  const paths = resource.includes('%') ? [resource, withoutNeedlessEscapes(resource)] : [resource];
+  const path = decodedPath(resource);
   const tables = [denied.get('GET'), method === 'HEAD' ? denied.get('HEAD') : undefined];
-  return tables.some((table) => paths.some((path) => table?.find(path) !== undefined));
+  return tables.some((table) => table?.find(path) !== undefined);
 }
 
-/** Decodes the escapes of characters that need none. */
-function withoutNeedlessEscapes(path: string): string {
-  return path.replace(/%[2-7][\da-f]/gi, (escaped) => {
-    const character = decodeURIComponent(escaped);
-    return /[\w.~-]/.test(character) ? character : escaped;
+/** Decodes escapes, except those of characters that divide a URL or a path template. Writes the others in upper case. */
+function decodedPath(path: string): string {
+  return path.replace(/%[\da-f]{2}/gi, (escaped) => {
+    const character = String.fromCharCode(Number.parseInt(escaped.slice(1), 16));
+    return /[!-~]/.test(character) && !/[/%?#{}]/.test(character) ? character : escaped.toUpperCase();
   });
 }
 

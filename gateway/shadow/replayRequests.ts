@@ -186,7 +186,7 @@ export function requestMaker(request: RecordedRequest, versions: ReplayedVersion
     const filled = (template: string | undefined): string | undefined =>
       template?.replace(/\{([^{}]*)\}/g, (_all, name) => (valuesInPath.get(name)?.(round) ?? []).map(encoded).join());
     const oldPath = filled(path) ?? '';
-    const newPath = to === undefined ? versions.toNewPath(oldPath) : filled(translatePath(path, path, to));
+    const newPath = to === undefined ? versions.toNewPath(oldPath) : filled(to ?? undefined);
     if (newPath === undefined) return undefined;
     const parts = query.flatMap(([name, values]) => values(round).map((value) => `${encoded(name)}=${encoded(value)}`));
     const search = parts.length === 0 ? '' : `?${parts.join('&')}`;

@@ -54,19 +54,20 @@ it('sends the request to the same version again as a control', async () => {
 });
 
 it('never copies other methods, GETs with a body, denied routes, copies, and requests of other versions', async () => {
-  const deny = ['HEAD /export/{name}', 'GET /export/{id}', 'HEAD /export/all'];
+  const deny = ['HEAD /export/{name}', 'GET /export/{id}', 'HEAD /export/all', 'GET /drinks:export'];
   const gateway = await startShadowed({ shadow: { routes: { deny } } });
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'GET'])
     await ask(gateway.port, post('/v1/a', 'body').replace('POST', method), method);
   // A backend may decode the path.
-  for (const path of ['/v1/export/7', '/v1/export/all', '/v1/%65xp%6Frt/7']) await ask(gateway.port, get(path));
+  for (const path of ['/v1/export/7', '/v1/export/all', '/v1/%65xp%6Frt/7', '/v1/drinks%3aexport'])
+    await ask(gateway.port, get(path));
   await ask(gateway.port, message('HEAD /v1/export/7 HTTP/1.1', 'Host: a'));
   await ask(gateway.port, get('/v1/a', 'x-shadow: 1'));
   await ask(gateway.port, get('/v2/a'));
   // A copy of an earlier request would have been sent before this one.
   await ask(gateway.port, get('/v1/last'));
   await eventually(async () => expect(await compared(gateway)).toBe(1));
-  expect(gateway.v1.requests).toHaveLength(12);
+  expect(gateway.v1.requests).toHaveLength(13);
   const copies = gateway.v2.requests.filter(({ raw }) => /^X-Shadow: 1\r$/m.test(raw));
   expect(copies.map(({ raw }) => raw.split(' ', 2).join(' '))).toEqual(['GET /last']);
 });

@@ -208,6 +208,7 @@ describe('replay', () => {
       },
       { route: 'GET /bars?City=Rome' },
       { route: 'GET /menu/{a}-{b}.json', to: '/menu/{b}/{a}', path: { a: 'x-y', b: 'z' } },
+      { route: 'GET /files/{base-name}-{v}', to: '/files/{v}/{base-name}', path: { 'base-name': 'list', v: '2' } },
     ];
     const { stdout } = await replayIn({ 'v1.json': old, 'v2.json': now, 'r.json': { format: 1, requests } }, [
       ...['r.json', '--v1', url, '--v2', url, ...withContracts, ...fast, '--repeat', '1', '--format', 'json'],
@@ -218,6 +219,8 @@ describe('replay', () => {
         ['/drinks/1,2%2F3?size=m&Size=m&tags=a%20b%7Cc', '1,2'],
         ['/menu/x-y-z.json', undefined],
         ['/menu/z/x-y', undefined],
+        ['/files/list-2', undefined],
+        ['/files/2/list', undefined],
       ]),
     );
     expect((JSON.parse(stdout) as ReplayReport).no_evidence).toEqual([

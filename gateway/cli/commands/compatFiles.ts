@@ -1,6 +1,6 @@
 import { majorsBetween } from '../../compat/diff/routes.ts';
 import type { Documents } from '../../compat/document/documents.ts';
-import { below, isMap } from '../../compat/document/located.ts';
+import { below } from '../../compat/document/located.ts';
 import { openContract } from '../../compat/document/open.ts';
 import { faultsOf } from '../../compat/document/validate.ts';
 import { CompareError } from '../../compat/failure.ts';
@@ -69,9 +69,9 @@ export async function compareFiles(
   return { report, folder: io.cwd };
 }
 
-/** Whether a contract has a map of routes, which may be empty. A document of shared schemas has none. */
+/** Whether a contract lists routes; the list may be empty. A document of shared schemas has none. */
 function describesRoutes({ root }: Documents): boolean {
-  return ['paths', 'webhooks'].some((key) => isMap(below(root, key).value));
+  return ['paths', 'webhooks'].some((key) => below(root, key).value !== undefined);
 }
 
 /** Reads a routes.yaml. The code for it is imported on demand, because a comparison of two files without --config does not need it. */
