@@ -167,12 +167,10 @@ export function mappingOf(view: View): ReadonlyMap<string, Located> {
   return new Map(discriminator ? entriesOf(below(discriminator, 'mapping')) : []);
 }
 
-/**
- * `#/components/schemas/Cat` and `Cat` are the same target. Without `components`, a target is named by its file and its pointer:
- * several folders may have a `schema.yaml`, and several files a `#/Cat`.
- */
+/** `#/components/schemas/Cat` and `Cat` are the same target. A file is named by its path: several folders may have a `schema.yaml`. */
 export function targetNameOf(target: unknown): string {
-  return String(target).replace(/^(?:[^#]*#\/components\/schemas\/|(?:\.\/)+)/, '');
+  const text = String(target);
+  return text.replace(text.includes('#') ? /^.*\//s : /^(?:\.\/)+/, '');
 }
 
 /** The schemas that the discriminator chooses from, by name. */
