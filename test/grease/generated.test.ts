@@ -144,3 +144,15 @@ it(`never changes maps and closed objects, and always open ones, over ${rounds} 
   }
   expect(changed).toBeGreaterThan(rounds / 5);
 });
+
+it('adds no member to a type of which a subtype refers to it through another name, and is closed', () => {
+  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+  const planOf = (additionalProperties: Schema | boolean) =>
+    greasePlanOf([['/', new Map([['200', { content: { 'application/json': { schema: ref('Pet') } } }]])]], {
+      Pet: { type: 'object', properties: { kind: { type: 'string' } }, discriminator: { propertyName: 'kind' } },
+      OwnPet: { ...ref('Pet'), minProperties: 1 },
+      Cat: { allOf: [ref('OwnPet')], properties: { kind: { type: 'string' } }, additionalProperties },
+    });
+  expect(planOf({ type: 'integer' }).nodes).toEqual([]);
+  expect(planOf(true).nodes).not.toEqual([]);
+});
