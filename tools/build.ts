@@ -19,7 +19,8 @@ cpSync('gateway/admin/dashboard/assets', 'dist/admin/dashboard/assets', { recurs
 const build = await rolldown({
   input: Object.fromEntries(entries.map((entry) => [entry, `gateway/${entry}.ts`])),
   platform: 'node',
-  // Modules of Node, and packages that are not `bundled`, stay imports. Their ids begin with a name, those of files with a dot or slash.
+  // Modules of Node, and packages that are not `bundled`, stay imports. Their ids begin with a name. Ids of files begin with a dot or a
+  // slash.
   external: (id) => /^[@\w]/.test(id) && !bundled.includes(id.split('/')[0] ?? ''),
   treeshake: { moduleSideEffects: (id) => packageOf(id) === undefined },
   onLog: (_level, log) => {

@@ -28,7 +28,7 @@ const item = {
   properties: { id: { type: 'integer' }, name: { type: 'string' }, price: { type: 'string' }, tags: { type: 'array' } },
 };
 const list = { type: 'object', required: ['drinks'], properties: { drinks: { type: 'array', items: item } } };
-/** Written by hand. For a complete contract, the gateway computes it when it loads routes.yaml. */
+/** What the gateway computes from complete contracts when it loads routes.yaml. Here it is written by hand. */
 const prepared: PreparedAdapter = {
   hash: 'abcdef012345',
   checks: checkCodeOf({ list }, ['list']),

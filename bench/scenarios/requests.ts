@@ -62,7 +62,7 @@ export const accessLog: Scenario = {
   runs: 'unless quick',
   async run(options) {
     return {
-      text: 'The workload of *What does a small request cost?*, and every proxy writes a line of JSON per request to a file. HAProxy cannot open log files itself, so it writes the line to its standard output, which is redirected to the file.',
+      text: 'The workload of *What does a small request cost?*. In addition, every proxy writes a line of JSON per request to a file. HAProxy cannot open log files: it writes to its standard output, which is redirected to the file.',
       ...(await compare({ peers: standaloneProxies, accessLog: true, goals: timesHaproxy(1.6) }, options)),
     };
   },

@@ -155,7 +155,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
 
   adaptHead(head: ResponseHead, length?: number): ResponseHead {
     const { hash } = this.#adapter.compiled;
-    // The fields of a 304 and of a response to HEAD describe a body that is not sent. For a 304, it is the body of the 200
+    // The header fields of a 304 and of a response to HEAD describe a body that is not sent. A 304 describes the body of the 200
     // (RFC 9110 §15.4.5). If that body would be changed, its length is unknown.
     const statusOfUnsentBody = head.status === 304 ? 200 : this.method === 'HEAD' ? head.status : undefined;
     const wouldChangeBody = statusOfUnsentBody !== undefined && this.#changesOrChecksBody(statusOfUnsentBody);

@@ -133,7 +133,7 @@ export function adaptedRequest(
       what: where,
       from: parameterObject(own, where, route.path),
       operations: route.request[where],
-      // The parameters are compared later, as parts of the whole operation.
+      // No other side: the parameters are compared later, with the rest of the operation.
       to: undefined,
       direction: 'request',
     };

@@ -196,7 +196,7 @@ export class FleetMember {
   /** A question to the other gateways, for `facts` and `awaitCounts`: does the ledger have all calls that ended before now? */
   createCountsQuestion: CountsQuestions['createQuestion'] = () => this.#questions.createQuestion();
 
-  /** The facts about the fleet for the verdict on a version. `quiet` in ms. */
+  /** What the verdict on a version has to know about the fleet. `quiet` in ms. */
   facts(version: string, quiet: number, question: OwnQuestion): FleetFacts {
     const facts = fleetFacts(this.view, version, this.#self, this.#options.settings.silentAfter, quiet);
     const notes = [...facts.notes, ...this.#questions.notes()];

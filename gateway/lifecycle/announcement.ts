@@ -27,7 +27,7 @@ export interface Announcement {
   readonly documentationLinks: readonly string[];
   /** The versions up to the successor, which is the next major that is not retired; undefined if there is none. */
   readonly chainToSuccessor: VersionChain | undefined;
-  /** The versions from that successor to the latest major; undefined if these two are the same or no chain connects them. */
+  /** The versions from that successor to the latest major. Undefined if the successor is the latest major, or no chain leads there. */
   readonly chainFromSuccessorToLatest: VersionChain | undefined;
 }
 

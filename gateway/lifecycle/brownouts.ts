@@ -127,7 +127,8 @@ export function endLine(
 
 /**
  * Messages about an edit that announces a brownout of a version too late, moves it earlier, makes it longer or extends it to more
- * clients or routes. A brownout may be removed, made shorter or restricted at any time. `notice`: `brownout.notice`, ms.
+ * clients or routes. A brownout may be removed, made shorter, or limited to fewer clients or routes at any
+ * time. `notice`: `brownout.notice`, ms.
  */
 export function brownoutMessages(
   { name, brownouts: before }: AcceptedVersion,

@@ -114,7 +114,7 @@ export interface NewServingAdapter {
   readonly fromContractDigest: string | undefined;
   /** Changes with the settings of the adapter and with both contracts. */
   readonly hash: string | undefined;
-  /** The number of clean comparisons that each route in use needs. */
+  /** How many comparisons without an undeclared difference each route in use needs. */
   readonly pairs: number;
   /** The adapted routes: `GET /drinks/{id}`. */
   readonly routes: readonly string[];

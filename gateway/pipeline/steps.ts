@@ -118,7 +118,7 @@ function greaseResponse(exchange: Exchange): StepOutcome | undefined {
     if (Grease === undefined) return { kind: 'loadModules', load: loadGrease };
     activeVersion.grease = new Grease(plan);
   }
-  // Without an adapter, `exchange.adaptation` can only be the grease of an earlier run of the steps. This run replaces it.
+  // Without an adapter, `exchange.adaptation` is undefined, or it is the grease of an earlier run of the steps, which is replaced.
   const adapted = activeVersion.adaptedFrom === undefined ? undefined : exchange.adaptation;
   exchange.adaptation = activeVersion.grease.begin(exchange, adapted) ?? adapted;
   return undefined;

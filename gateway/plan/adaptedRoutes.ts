@@ -74,7 +74,7 @@ export function partsOf(use: VersionClientUse, groups: readonly RouteGroup[] = [
     if (requests === undefined) return [];
     return [{ group, use: { version, client, name, requests, errors, served, failing, refused, last, topRoutes } }];
   }) as UsePart[];
-  // A use without requests is an open request that began before the period. Only the group of its route has the client.
+  // With 0 requests, the client has only an open request, which began before the period. Only the group of its route has the client.
   if (use.requests === 0) return [{ use, group: groupParts[0]?.group }];
   const parts = groupParts.filter((part) => part.use.requests > 0);
   const remaining = (count: 'requests' | 'errors' | 'served' | 'failing' | 'refused'): number =>

@@ -103,7 +103,7 @@ it('the own backend of an adapted version is not safe to stop if it also serves 
     const { adminPort } = await startServed(okAnswer, { version });
     return runIn('/', ['status', '--wait', 'v1', '--timeout', '1s', '--admin', `127.0.0.1:${adminPort}`]);
   };
-  // Both versions have the same upstream.
+  // By default, both versions have the same upstream.
   expect(await wait({})).toMatchObject({
     code: 1,
     stdout: '',

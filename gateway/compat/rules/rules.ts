@@ -16,7 +16,7 @@ export const ruleLevels = ['error', 'warn', 'info', 'off'] as const;
 /** `error`: not allowed within a major. `warn`: the versioning rules of docs/compat.md do not cover it. `info`: compatible. */
 export type RuleLevel = (typeof ruleLevels)[number];
 
-/** Such as `response field removed`. A key without a direction applies to both directions. */
+/** For example `response field removed`. A key without a direction is for requests and responses. */
 type ChangeKey = { [K in Kind]: `${K} ${Effects[K]}` | `${Direction} ${K} ${Effects[K]}` }[Kind];
 
 /** The end of a sentence whose subject is the place of the change: "response 200 field `price`" + "was removed". */

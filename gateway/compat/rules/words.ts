@@ -62,7 +62,7 @@ export function stepInWords(step: PathStep): string {
     case 'alternative':
       return step.name;
     case 'condition':
-      // `dependentSchemas/card` → "dependentSchemas card"; `then (IF)` → "then".
+      // The name `dependentSchemas/card` becomes "dependentSchemas card", and `then (IF)` becomes "then".
       return step.name.replace(/ \(.*$/s, '').replaceAll('/', ' ');
   }
 }

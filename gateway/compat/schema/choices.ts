@@ -121,7 +121,7 @@ const deepestNesting = 8;
 const maxSteps = 256;
 
 /**
- * The schemas that remain once all choices are made: one per combination of alternatives and per JSON type except null.
+ * The schemas without choices that accept the same values: one for each combination of alternatives and each JSON type except null.
  * Undefined: there are too many.
  */
 export function expandAlternatives(schema: Schema): Schema[] | undefined {

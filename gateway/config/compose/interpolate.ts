@@ -3,7 +3,7 @@ export interface Interpolated {
   readonly text: string;
   /** Variables that are not set; Compose warns and replaces them with nothing. */
   readonly unset: readonly string[];
-  /** Required variables that are not set; they are replaced with `valuePlaceholder`. */
+  /** Required variables that are not set. The text has `valuePlaceholder` in their place. */
   readonly requiredButUnset: readonly RequiredVariable[];
   /** Other errors. Compose rejects a file with such an error. */
   readonly problems: readonly string[];

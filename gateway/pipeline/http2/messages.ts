@@ -225,7 +225,7 @@ export class Http2Response implements OutgoingResponse {
     const headers = groupedFields(fields, this.statusCode);
     this.#contentLength = headers['content-length'];
     const stream = this.#stream;
-    // With `waitForTrailers`, `#sendEnd` sends END_STREAM after the body. This is also needed in two cases without trailers:
+    // With `waitForTrailers`, `#sendEnd` sends END_STREAM after the body. Two cases without trailers need this, too:
     // - The body is not written as a whole yet. If the response breaks off, the stream is reset, and END_STREAM must not be sent before.
     // - The client has not sent its whole body. `#sendEnd` then also stops that body.
     const waitForTrailers = !this.#ended || this.#trailers !== undefined || !isComplete(stream);

@@ -142,7 +142,7 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
   const begin = day * dayMs;
   // The span of 30 days that contains the day.
   const block = spanAt('block', begin);
-  // `foldBlock` comes first, because it reads the rows of the day, and the statements below change these rows.
+  // `foldBlock` comes first: it reads the rows of the day, which the statements below change.
   foldBlock(run, subject, version, day, into);
   const spans = [
     ['hour', begin / hourMs, begin / hourMs + 23],

@@ -90,8 +90,8 @@ function dailyTrendOf(days: readonly number[]): DailyTrend {
   if (earliest === undefined) return { kind: 'not clear' };
   const earliestSum = sum(earliest);
   const [earlierDecrease, lastDecrease] = [earliestSum - previousSum, previousSum - lastSum];
-  // The decrease must be larger than twice the standard deviation of the difference of two Poisson counts: a smaller one may be
-  // chance. It must also be larger than two weekly decreases together that are each too small to count as a fall.
+  // A decrease below twice the standard deviation of the difference of two Poisson counts may be chance. The decrease of two weeks must
+  // also be larger than the sum of two weekly decreases that are each too small to count as a fall.
   const isSignificant =
     earlierDecrease + lastDecrease > 2 * Math.sqrt(earliestSum + lastSum) &&
     earlierDecrease + lastDecrease > (1 - noFallShare ** 2) * earliestSum;

@@ -61,7 +61,7 @@ it.each([
     ['x.yaml#/paths/~1a/get: has no responses', 'x.yaml#/paths/~1a/post: has no responses'],
   ],
   [
-    // OpenAPI 3.1 allows to leave out the key, but not an empty map.
+    // In OpenAPI 3.1, `responses` may be absent, but not an empty map.
     'an empty map of responses',
     `${info}paths: { /a: { get: {}, post: { responses: {} } } }\nwebhooks: { w: { post: {} } }`,
     ['x.yaml#/paths/~1a/post: has no responses'],
