@@ -5,8 +5,9 @@ export default defineConfig({
   test: {
     include: ['test/compose/**/*.test.ts'],
     globalSetup: ['test/compose/support/setup.ts'],
-    testTimeout: 90_000,
-    hookTimeout: 90_000,
+    // Generous, because a busy machine must not fail a test.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // Long enough to stop the engine.
     teardownTimeout: 120_000,
     // One file at a time: they share the engine, the images and the ports.

@@ -10,6 +10,8 @@ export default defineConfig({
       'test/grease/generated.test.ts',
       'test/browser/crowd.test.ts',
       'test/load/aborts.test.ts',
+      'test/evidence/histories.test.ts',
+      'test/faults/campaign.test.ts',
     ],
     env: { ALL_CASES: 'yes' },
     testTimeout: 120_000,

@@ -166,7 +166,8 @@ function batchOf(requests: number): UsageRow[] {
       // Every request is answered 2xx.
       const counts = { requests: 1, errors: 0, served: 1, failing: 0, refused: 0 };
       const times = { hour: now - (now % 3_600_000), first: now, last: now, used: now, accepted: now };
-      rows.set(client + route, { version: 'v1', client, route, ...counts, ...times });
+      const sizes = { body: 0, target: 40, head: 400 };
+      rows.set(client + route, { version: 'v1', client, route, ...counts, ...times, ...sizes });
     }
   }
   return [...rows.values()];

@@ -54,6 +54,9 @@ function* rowsOfDay(version: number, day: number): Generator<UsageRow> {
         accepted: hour + 3_000_000,
         first: hour + 1_000,
         last: hour + 3_000_000,
+        body: 0,
+        target: 20 + Math.floor(random() * 40),
+        head: 400 + Math.floor(random() * 200),
       };
     }
   }
@@ -110,7 +113,7 @@ for (const [label, since] of [
 }
 await printTime('series by hour, all versions, 30 d', () => reader.series('hour', now - 30 * dayMs));
 await printTime('pastClients, quiet for 7 d', () => reader.pastClients('v7', now - 7 * dayMs, now, 7 * dayMs));
-await printTime('coveredSince', async () => [await reader.coveredSince()]);
+await printTime('coverage', async () => [await reader.coverage()]);
 const batch = [...rowsOfDay(7, today)].slice(0, 1_000);
 await printTime(`add of ${batch.length} rows`, () => {
   ledger.add(batch);
@@ -170,6 +173,9 @@ function nsPerCount(): number {
       status: 200,
       served: true,
       at: 3_600_000,
+      bodySize: 0,
+      targetSize: path.length + 3,
+      headSize: 400,
     });
     if (n % 50_000 === 0) collector.take();
   }

@@ -32,6 +32,7 @@ const list = { type: 'object', required: ['drinks'], properties: { drinks: { typ
 const prepared: PreparedAdapter = {
   hash: 'abcdef012345',
   checks: checkCodeOf({ list }, ['list']),
+  otherTypes: new Map(),
   routes: new Map([
     [
       `GET ${path}`,

@@ -25,6 +25,12 @@ export function cpuSeconds(pid: number): number {
   return sum(ticks) / ticksPerSecond;
 }
 
+/** `cpuSeconds`, and that of the children of the process that have ended. */
+export function cpuSecondsWithEnded(pid: number): number {
+  const fields = stat(pid);
+  return cpuSeconds(pid) + (Number(fields?.[13] ?? 0) + Number(fields?.[14] ?? 0)) / ticksPerSecond;
+}
+
 /** CPU time of the main thread of a process since its start, with nanosecond resolution. In the gateway, this thread serves requests. */
 export function mainThreadSeconds(pid: number): number {
   return Number(read(`/proc/${pid}/task/${pid}/schedstat`)?.split(' ')[0] ?? 0) / 1e9;

@@ -1,4 +1,11 @@
-import type { AdaptedRoute, AdapterSettings, GoneRoute, Operation, ParameterForms } from '../config/adapterSettings.ts';
+import type {
+  AdaptedRoute,
+  AdapterSettings,
+  GoneRoute,
+  Operation,
+  OtherTypes,
+  ParameterForms,
+} from '../config/adapterSettings.ts';
 import { PathTable, pathTranslation } from '../shared/pathTable.ts';
 import { type Transform, transformedPath, transformedQuery } from './parameterTexts.ts';
 import { compileOperations } from './transform.ts';
@@ -27,11 +34,12 @@ export class CompiledAdapter {
   constructor({ settings, hash, templates }: AdapterScope) {
     this.settings = settings;
     this.hash = hash;
+    const derived = settings.derivedFromContracts;
     const byPath = new Map<string, Map<string, CompiledRoute | GoneRoute>>();
     for (const route of settings.routes) {
       const byMethod = byPath.get(route.path) ?? new Map<string, CompiledRoute | GoneRoute>();
-      const forms = settings.derivedFromContracts?.routes.get(`${route.method} ${route.path}`)?.parameters;
-      byMethod.set(route.method, 'gone' in route ? route : new CompiledRoute(route, forms));
+      const forms = derived?.routes.get(`${route.method} ${route.path}`)?.parameters;
+      byMethod.set(route.method, 'gone' in route ? route : new CompiledRoute(route, forms, derived?.otherTypes));
       byPath.set(route.path, byMethod);
     }
     for (const template of templates) if (!byPath.has(template)) byPath.set(template, new Map());
@@ -81,7 +89,7 @@ export class CompiledRoute {
   readonly #rows = new Map<string, ResponseRow>();
 
   /** `forms`: how parameters are written, for example as lists. Default: each is a single text. */
-  constructor(settings: AdaptedRoute, forms: ParameterForms = onlyTexts) {
+  constructor(settings: AdaptedRoute, forms: ParameterForms = onlyTexts, otherTypes?: OtherTypes) {
     const { method, path, request, responses } = settings;
     this.name = `${method} ${path}`;
     this.settings = settings;
@@ -90,10 +98,10 @@ export class CompiledRoute {
     this.#translate = pathTranslation(renames ? withRenamedParameters(path, renames) : path, settings.to.path);
     this.#transformPath = renames ? undefined : compileOperations(request.path);
     this.#transformQuery = request.query.length === 0 ? undefined : compileOperations(request.query);
-    this.transformRequestBody = request.body.length === 0 ? undefined : compileOperations(request.body);
+    this.transformRequestBody = request.body.length === 0 ? undefined : compileOperations(request.body, otherTypes);
     for (const [status, operations] of responses) {
       const isEmpty = operations.length === 0;
-      this.#rows.set(status, { status, isEmpty, transform: compileOperations(operations) });
+      this.#rows.set(status, { status, isEmpty, transform: compileOperations(operations, otherTypes) });
     }
   }
 

@@ -1,4 +1,10 @@
-import type { AdaptedRoute, AdapterSettings, PreparedAdapter, PreparedRoute } from '../config/adapterSettings.ts';
+import type {
+  AdaptedRoute,
+  AdapterSettings,
+  OtherTypes,
+  PreparedAdapter,
+  PreparedRoute,
+} from '../config/adapterSettings.ts';
 import { fingerprintOf } from '../config/build.ts';
 import { type AdapterSide, contentOf, entryFor, type Responses, requestPartsOf, responsesIn } from './adaptedParts.ts';
 import type { SubSchema } from './branches.ts';
@@ -16,6 +22,7 @@ export function prepareAdapter(
   adapter: AdapterSettings,
   sides: AdapterSides,
   digests: readonly string[],
+  otherTypes: OtherTypes,
 ): PreparedAdapter {
   const { routes, names, $defs } = checkedResponses(adapter, sides);
   const { from, body } = adapter;
@@ -23,7 +30,7 @@ export function prepareAdapter(
     { from, body, rows: adapter.routes },
     digests.map((digest, index) => [String(index), digest]),
   ).slice(0, 12);
-  return { hash, checks: checkCodeOf($defs, names), routes };
+  return { hash, checks: checkCodeOf($defs, names), routes, otherTypes };
 }
 
 /** The schemas that adapted responses have to satisfy. */

@@ -1,4 +1,4 @@
-import type { JsonValue, Operation } from '../config/adapterSettings.ts';
+import type { JsonValue, Operation, OtherTypes } from '../config/adapterSettings.ts';
 import type { AdaptedPart } from './adaptedParts.ts';
 import type { NamedSchemas } from './branches.ts';
 import type { PlainPart, PlainSchema } from './bundle.ts';
@@ -16,10 +16,11 @@ export function sampleFault(
   { what, from, operations, to, direction }: AdaptedPart,
   named: NamedSchemas,
   validators: { readonly from: SchemaValidator; readonly to: SchemaValidator },
+  otherTypes: OtherTypes,
   sampleCount: number,
 ): string | undefined {
   if (to === undefined) return undefined;
-  const adapt = compileOperations(operations);
+  const adapt = compileOperations(operations, otherTypes);
   const converts = hasConversion(operations);
   const sampler = new SchemaSampler(named, { direction, seed: 1 });
   for (let count = 0; count < sampleCount; count += 1) {

@@ -1,4 +1,4 @@
-import type { JsonValue, Keys, Operation } from '../config/adapterSettings.ts';
+import { type JsonValue, type Keys, keyOfOperation, type Operation } from '../config/adapterSettings.ts';
 import { nearest } from '../config/nearest.ts';
 import {
   allowsNull,
@@ -15,6 +15,7 @@ import {
   requiredOf,
   type SubSchema,
   TooManyBranches,
+  typesOf,
   unionOf,
   valuesSchema,
   withField,
@@ -43,6 +44,8 @@ const anyValue: SubSchema & true = true;
  */
 export class SchemaTransform {
   readonly problems: OperationProblem[] = [];
+  /** What the schema allows, besides objects, where the operations look for fields. */
+  readonly otherTypes = new Map<string, readonly string[]>();
   readonly #named: NamedSchemas;
   readonly #isValid: (schema: SubSchema, value: JsonValue) => boolean;
 
@@ -127,6 +130,7 @@ export class SchemaTransform {
   ): SubSchema {
     const branches = branchesOf(schema, this.#named);
     const objects = branches.filter((branch) => hasType(branch, 'object'));
+    this.#noteOtherTypes(operation, branches);
     const problemCount = this.problems.length;
     if (objects.length === 0) {
       const isArray = branches.some((branch) => hasType(branch, 'array'));
@@ -149,6 +153,14 @@ export class SchemaTransform {
       `The contract has no field ${name} here.`,
       nearestName === undefined ? hint : `Did you mean ${nearestName}?`,
     );
+  }
+
+  #noteOtherTypes(operation: Operation, branches: readonly PlainSchema[]): void {
+    const types = branches.flatMap((branch) => typesOf(branch) ?? ['any']).filter((type) => type !== 'object');
+    if (types.length === 0) return;
+    const key = keyOfOperation(operation);
+    const names = types.map((type) => (type === 'integer' ? 'number' : type));
+    this.otherTypes.set(key, [...new Set([...(this.otherTypes.get(key) ?? []), ...names])]);
   }
 
   #defaulted(

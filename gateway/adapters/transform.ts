@@ -1,4 +1,11 @@
-import type { JsonMembers, JsonValue, Keys, Operation } from '../config/adapterSettings.ts';
+import {
+  type JsonMembers,
+  type JsonValue,
+  type Keys,
+  keyOfOperation,
+  type Operation,
+  type OtherTypes,
+} from '../config/adapterSettings.ts';
 import { conversionOf, decimalOf, numberText } from './conversions.ts';
 import { isJsonObject, memberOf, setMember } from './exactJson.ts';
 
@@ -22,10 +29,24 @@ type Step = (value: JsonValue) => JsonValue | undefined;
 
 /**
  * Combines operations into one function, which changes the given value in place, and returns this value or its replacement.
- * The function throws AdaptationError.
+ * The function throws AdaptationError, also for a value without fields where an operation looks for a field, unless `otherTypes` allows
+ * the value: a body with other contents than expected must not pass unchanged. Null may stand for an object within the value.
  */
-export function compileOperations(operations: readonly Operation[]): (value: JsonValue) => JsonValue {
-  const steps = grouped(operations).map(stepOf);
+export function compileOperations(
+  operations: readonly Operation[],
+  otherTypes: OtherTypes = new Map(),
+): (value: JsonValue) => JsonValue {
+  return compiled(operations, { otherTypes, isWhole: true });
+}
+
+/** `isWhole`: the operations are those of a whole body, and not of the items of an array. */
+interface Scope {
+  readonly otherTypes: OtherTypes;
+  readonly isWhole: boolean;
+}
+
+function compiled(operations: readonly Operation[], scope: Scope): (value: JsonValue) => JsonValue {
+  const steps = grouped(operations, scope).map((one) => stepOf(one, scope));
   return (value) => {
     let result = value;
     for (const step of steps) {
@@ -37,10 +58,35 @@ export function compileOperations(operations: readonly Operation[]): (value: Jso
   };
 }
 
+/**
+ * Whether an operation may look for a field in `value`. False: the value has no fields, and stays as it is.
+ * @throws AdaptationError
+ */
+type HasFields = (value: JsonValue, keys: Keys) => value is JsonMembers;
+
+function fieldsCheckOf(operations: readonly Operation[], { otherTypes, isWhole }: Scope): HasFields {
+  const allowed = new Set(operations.flatMap((operation) => otherTypes.get(keyOfOperation(operation)) ?? []));
+  return (value, keys): value is JsonMembers => {
+    if (isJsonObject(value)) return true;
+    const isAbsent = value === null && (keys.length > 0 || !isWhole);
+    if (isAbsent || allowed.has('any') || allowed.has(typeWithoutFields(value))) return false;
+    throw new AdaptationError(keys);
+  };
+}
+
+/** As JSON Schema names it. `value`: no object. */
+function typeWithoutFields(value: JsonValue): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  // A number whose text is kept is an object to JavaScript.
+  return typeof value === 'object' ? 'number' : typeof value;
+}
+
 /** Operations on the fields of one object that can be done in one pass over the object. */
 interface ObjectPlan {
   readonly kind: 'plan';
   readonly parent: Keys;
+  readonly operations: Operation[];
   /** Key: the name of a field before the pass. */
   readonly fields: Map<string, FieldPlan>;
   /** Key: the name that a field has after the operations so far. Value: its name before the pass. */
@@ -66,7 +112,7 @@ interface FieldPlan {
   readonly steps: Step[];
 }
 
-function grouped(operations: readonly Operation[]): (Operation | ObjectPlan)[] {
+function grouped(operations: readonly Operation[], scope: Scope): (Operation | ObjectPlan)[] {
   const groups: (Operation | ObjectPlan)[] = [];
   for (const operation of operations) {
     const name = operation.at.at(-1);
@@ -75,17 +121,18 @@ function grouped(operations: readonly Operation[]): (Operation | ObjectPlan)[] {
       continue;
     }
     const last = groups.at(-1);
-    if (last?.kind === 'plan' && isSame(last.parent, operation.at.slice(0, -1)) && addTo(last, name, operation))
+    if (last?.kind === 'plan' && isSame(last.parent, operation.at.slice(0, -1)) && addTo(last, name, operation, scope))
       continue;
     const plan: ObjectPlan = {
       kind: 'plan',
       parent: operation.at.slice(0, -1),
+      operations: [],
       fields: new Map(),
       originalNames: new Map(),
       collisions: new Map(),
       added: new Map(),
     };
-    addTo(plan, name, operation);
+    addTo(plan, name, operation, scope);
     groups.push(plan);
   }
   return groups;
@@ -96,7 +143,18 @@ function isSame(a: Keys, b: Keys): boolean {
 }
 
 /** False: the operation needs another pass, because an earlier operation of this plan uses the same name. */
-function addTo({ fields, originalNames, collisions, added }: ObjectPlan, name: string, operation: Operation): boolean {
+function addTo(plan: ObjectPlan, name: string, operation: Operation, scope: Scope): boolean {
+  const isAdded = addOperation(plan, name, operation, scope);
+  if (isAdded) plan.operations.push(operation);
+  return isAdded;
+}
+
+function addOperation(
+  { fields, originalNames, collisions, added }: ObjectPlan,
+  name: string,
+  operation: Operation,
+  scope: Scope,
+): boolean {
   const isUsed = (usedName: string): boolean =>
     [fields, originalNames, collisions, added].some((names) => names.has(usedName));
   if (operation.kind === 'default' || operation.kind === 'const') {
@@ -123,18 +181,19 @@ function addTo({ fields, originalNames, collisions, added }: ObjectPlan, name: s
       ];
       collisions.set(field.target, { renamedField: field, firstStep: field.steps.length, earlierNames });
     }
-  } else field.steps.push(valueStepOf(operation));
+  } else field.steps.push(valueStepOf(operation, scope));
   return true;
 }
 
-function stepOf(operation: Operation | ObjectPlan): Step {
-  if (operation.kind === 'plan') return within(operation.parent, passOf(operation));
-  if (operation.kind === 'move') return (value) => moved(value, operation.at, operation.to);
-  return valueStepOf(operation);
+function stepOf(operation: Operation | ObjectPlan, scope: Scope): Step {
+  const hasFields = fieldsCheckOf(operation.kind === 'plan' ? operation.operations : [operation], scope);
+  if (operation.kind === 'plan') return within(operation.parent, passOf(operation, hasFields), hasFields);
+  if (operation.kind === 'move') return (value) => moved(value, operation.at, operation.to, hasFields);
+  return valueStepOf(operation, scope);
 }
 
 /** The step that changes the value at the keys of an operation. */
-function valueStepOf(operation: Operation): Step {
+function valueStepOf(operation: Operation, { otherTypes }: Scope): Step {
   switch (operation.kind) {
     case 'const':
       return () => copyOf(operation.value);
@@ -145,7 +204,7 @@ function valueStepOf(operation: Operation): Step {
     case 'map':
       return (value) => mapped(value, operation);
     case 'each':
-      return eachStep(compileOperations(operation.operations), operation.at);
+      return eachStep(compiled(operation.operations, { otherTypes, isWhole: false }), operation.at);
     case 'convert':
       return (value) => converted(value, operation);
     default:
@@ -158,11 +217,11 @@ function copyOf(constant: JsonValue): JsonValue {
   return typeof constant === 'object' ? structuredClone(constant) : constant;
 }
 
-function passOf({ fields, collisions, added }: ObjectPlan): Step {
+function passOf({ parent, fields, collisions, added }: ObjectPlan, hasFields: HasFields): Step {
   const keepsNames = [...fields].every(([name, { target }]) => target === name);
   const actions = new Map<string, FieldPlan | Collision>([...collisions, ...fields]);
   return (value) => {
-    if (!isJsonObject(value)) return value;
+    if (!hasFields(value, parent)) return value;
     const result = keepsNames ? changeFields(value, fields) : renamedCopy(value, actions);
     for (const [name, { kind, value: constant }] of added)
       if (kind === 'const' || !Object.hasOwn(result, name)) setMember(result, name, copyOf(constant));
@@ -208,12 +267,14 @@ function afterSteps(value: JsonValue, steps: readonly Step[]): JsonValue | undef
 }
 
 /** Moves a field to another object, which is created if it does not exist. */
-function moved(value: JsonValue, at: Keys, to: Keys): JsonValue {
+function moved(value: JsonValue, at: Keys, to: Keys, hasFields: HasFields): JsonValue {
   let source: JsonValue | undefined = value;
-  for (const key of at.slice(0, -1)) source = isJsonObject(source) ? memberOf(source, key) : undefined;
+  for (const [depth, key] of at.slice(0, -1).entries())
+    source = source !== undefined && hasFields(source, at.slice(0, depth)) ? memberOf(source, key) : undefined;
   const name = at.at(-1) ?? '';
-  const field = isJsonObject(source) ? memberOf(source, name) : undefined;
-  if (field === undefined || !isJsonObject(source)) return value;
+  if (source === undefined || !hasFields(source, at.slice(0, -1))) return value;
+  const field = memberOf(source, name);
+  if (field === undefined) return value;
   delete source[name];
   let target = value;
   for (const [depth, key] of to.slice(0, -1).entries()) {
@@ -227,13 +288,14 @@ function moved(value: JsonValue, at: Keys, to: Keys): JsonValue {
 }
 
 /** Applies a step to the value at `keys`. Does nothing if there is no such value. */
-function within(keys: readonly string[], step: Step): Step {
-  const [key, ...rest] = keys;
+function within(keys: Keys, step: Step, hasFields: HasFields, depth = 0): Step {
+  const key = keys[depth];
   if (key === undefined) return step;
-  const innerStep = within(rest, step);
+  const innerStep = within(keys, step, hasFields, depth + 1);
   return (value) => {
-    const child = isJsonObject(value) ? memberOf(value, key) : undefined;
-    if (child === undefined || !isJsonObject(value)) return value;
+    if (!hasFields(value, keys.slice(0, depth))) return value;
+    const child = memberOf(value, key);
+    if (child === undefined) return value;
     const next = innerStep(child);
     if (next !== undefined && next !== child) setMember(value, key, next);
     return value;

@@ -5,7 +5,7 @@ import { openContract } from '../compat/document/open.ts';
 import { CompareError } from '../compat/failure.ts';
 import { findingsOf } from '../compat/judge/findings.ts';
 import { defaultLevelOf } from '../compat/rules/rules.ts';
-import type { AdaptedRoute, AdapterSettings } from '../config/adapterSettings.ts';
+import type { AdaptedRoute, AdapterSettings, OtherTypes } from '../config/adapterSettings.ts';
 import { byPlace, type Fault, type Path } from '../config/fault.ts';
 import { type Snapshot, type Version, withVersions } from '../config/snapshot.ts';
 import { faultAtKey, type Source, valueAt } from '../config/source.ts';
@@ -59,6 +59,7 @@ export async function verifyAdapters(result: ConfigResult, samples?: number): Pr
 class AdapterCheck {
   readonly faults: Fault[] = [];
   readonly warnings: Fault[] = [];
+  readonly #otherTypes = new Map<string, readonly string[]>();
   readonly #version: Version;
   readonly #adapter: AdapterSettings;
   readonly #snapshot: Snapshot;
@@ -93,7 +94,9 @@ class AdapterCheck {
         continue;
       }
       try {
-        new RouteCheck({ route, at, own, other, ownRoute, otherRoute }, names, this.#sampleCount, this).run();
+        const check = new RouteCheck({ route, at, own, other, ownRoute, otherRoute }, names, this.#sampleCount, this);
+        check.run();
+        addTypes(this.#otherTypes, check.otherTypes);
       } catch (error) {
         if (!(error instanceof CompareError)) throw error;
         this.add(at, withoutRemedy(error), error.remedy);
@@ -101,7 +104,10 @@ class AdapterCheck {
     }
     if (this.faults.length > 0) return undefined;
     const digests = [version, from].map(({ contract }) => contract?.digest ?? '');
-    return { ...this.#adapter, derivedFromContracts: prepareAdapter(this.#adapter, { own, other }, digests) };
+    return {
+      ...this.#adapter,
+      derivedFromContracts: prepareAdapter(this.#adapter, { own, other }, digests, this.#otherTypes),
+    };
   }
 
   /** `place`: in routes.yaml. */
@@ -157,8 +163,14 @@ export interface RouteToCheck {
   readonly otherRoute: Route;
 }
 
+/** Adds the types of an operation that applies to several statuses and media types. */
+function addTypes(all: Map<string, readonly string[]>, found: OtherTypes): void {
+  for (const [key, types] of found) all.set(key, [...new Set([...(all.get(key) ?? []), ...types])]);
+}
+
 /** The check of one adapted route. */
 export class RouteCheck {
+  readonly otherTypes = new Map<string, readonly string[]>();
   readonly #parts: RouteToCheck;
   readonly #names: { readonly own: string; readonly other: string };
   readonly #sampleCount: number;
@@ -258,12 +270,15 @@ export class RouteCheck {
       const applied = transform.apply(part.from, part.operations);
       const result =
         part.to === undefined ? applied : withFormatsFrom(applied, part.to, to.bundles[direction].namedSchemas);
+      addTypes(this.otherTypes, transform.otherTypes);
       for (const { operation, message, remedy, isWarning } of transform.problems) {
         if (isWarning) this.#report.add(operation.place, message, remedy, true);
         else this.#fault(operation.place, message, remedy);
       }
       const isFaulty = transform.problems.some(({ isWarning }) => !isWarning);
-      const message = isFaulty ? undefined : sampleFault(part, namedSchemas, validators, this.#sampleCount);
+      const message = isFaulty
+        ? undefined
+        : sampleFault(part, namedSchemas, validators, transform.otherTypes, this.#sampleCount);
       if (message !== undefined) this.#sampleFaults.push({ ...part, message });
       return result;
     };

@@ -7,6 +7,7 @@ import { sendInternalError, sendProblem } from '../problems/problem.ts';
 import { dashboardRoutes, loginRoutes } from './dashboard/routes.ts';
 import { Sessions } from './dashboard/sessions.ts';
 import { accessCheck, refuseSecondHostField, requireAccess, TokenAttempts, trustProxies } from './guard.ts';
+import { nameGateway } from './identity.ts';
 import { LastUse } from './lastUse.ts';
 import { metricsRoute } from './metrics.ts';
 import type { AdminContext, Operations } from './operations.ts';
@@ -44,12 +45,13 @@ export function createAdmin(
   const context: AdminContext = {
     source,
     operations,
-    lastUse: new LastUse(() => operations.usage),
+    lastUse: new LastUse(operations),
     traffic: operations.traffic ?? new TrafficSamples(),
     accessOf,
   };
   app.use(loginRoutes(source, sessions, attempts, clock));
   app.use(requireAccess(source, accessOf, attempts, clock));
+  if (operations.identity) app.use(nameGateway(operations.identity));
   const dashboardContext = { status: () => statusOf(context), ready: () => readiness.ready(), accessOf, clock };
   app.use(dashboardRoutes(dashboardContext, sessions));
   app.use(operatorRoutes(context));

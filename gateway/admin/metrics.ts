@@ -1,5 +1,7 @@
 import express, { type Router } from 'express';
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import { type EditWatchStatus, isStanding } from '../editWatch/watchStatus.ts';
+import { earliest } from '../evidence/targetHealth.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
 import { stageOf } from '../lifecycle/stage.ts';
 import {
@@ -13,6 +15,7 @@ import {
 import type { MetricName } from '../observability/metricTable.ts';
 import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
 import type { FreezeStatus } from '../restrictions/knownClients.ts';
+import type { OutboxState } from '../usage/ledger/outbox.ts';
 import type { LedgerState } from '../usage/ledger/writableLedger.ts';
 import type { AdminContext, Operations } from './operations.ts';
 
@@ -32,8 +35,9 @@ export function metricsRoute({ source, operations, lastUse }: AdminContext): Rou
     const currentState = [
       ...gauges(source.current, withLastUse, operations.config(), now),
       ...freezeGauges(operations.freezes?.() ?? []),
-      ...ledgerGauges(operations.usage),
+      ...ledgerGauges(operations.usage, operations.fleetStore?.outbox, now),
       brownoutGauge(operations.brownouts?.status() ?? []),
+      editWatchGauge(operations.editWatch?.status() ?? []),
       ...(operations.shadow?.()?.metrics() ?? []),
       ...fleetGauges(operations.fleet, operations.fleetStore),
     ];
@@ -53,6 +57,18 @@ export function brownoutGauge(brownouts: readonly Pick<BrownoutStatus, 'version'
   return metricOf('version_gateway_brownouts', samples);
 }
 
+/** What is not known has no sample: 0 would say that no requests are lost. */
+export function editWatchGauge(
+  watches: readonly Pick<EditWatchStatus, 'version' | 'jumped' | 'known' | 'state'>[],
+): MetricValues {
+  const samples = [...Map.groupBy(watches, ({ version }) => version)].flatMap(([version, ofVersion]) => {
+    const isKnown = ofVersion.every(({ known }) => known);
+    const value = ofVersion.some(isStanding) ? 1 : isKnown ? 0 : undefined;
+    return sampleIfDefined({ version }, value);
+  });
+  return metricOf('version_gateway_lost_requests_jumped', samples);
+}
+
 /** The metrics that are not counted, but computed from the configuration and the gateway's state at `now`. */
 export function gauges(
   snapshot: Snapshot,
@@ -65,11 +81,11 @@ export function gauges(
       name,
       versions.flatMap((report) => sampleIfDefined({ version: report.name }, value(report))),
     );
-  const perTarget = (name: MetricName, value: (report: TargetReport) => number): MetricValues =>
+  const perTarget = (name: MetricName, value: (report: TargetReport) => number | undefined): MetricValues =>
     metricOf(
       name,
       versions.flatMap(({ name: version, targets }) =>
-        targets.map((target) => ({ labels: { version, target: target.url }, value: value(target) })),
+        targets.flatMap((target) => sampleIfDefined({ version, target: target.url }, value(target))),
       ),
     );
   const versionOf = ({ name }: VersionReport): Version | undefined => snapshot.versions.get(name);
@@ -77,19 +93,22 @@ export function gauges(
     perVersion('version_gateway_requests_in_flight', ({ inFlight }) => inFlight),
     perVersion('version_gateway_requests_waiting', ({ waiting }) => waiting),
     perVersion('version_gateway_last_request_timestamp_seconds', ({ lastInFlight }) => seconds(lastInFlight)),
-    perVersion('version_gateway_deprecated_version_in_use', (report) =>
-      inUse(versionOf(report), report, snapshot.guard.quiet || dayMs, now),
-    ),
+    perVersion('version_gateway_deprecated_version_in_use', (report) => inUse(versionOf(report), report, now)),
+    perVersion('version_gateway_coverage_start_timestamp_seconds', ({ coveredSince }) => seconds(coveredSince)),
     perVersion('version_gateway_days_until_sunset', (report) => daysUntil(versionOf(report)?.sunset, now)),
-    perTarget('version_gateway_target_up', ({ health, reachable }) =>
-      health === 'healthy' && reachable !== false ? 1 : 0,
-    ),
+    perTarget('version_gateway_target_up', upOf),
     unlabelled(
       'version_gateway_workers_unresponsive',
       workers.filter(({ unresponsiveSince }) => unresponsiveSince !== undefined).length,
     ),
     ...configGauges(config),
   ];
+}
+
+/** Undefined for a target that was not tried yet: neither 1 nor 0 would be known. */
+function upOf({ health }: TargetReport): number | undefined {
+  if (health === 'not tried') return undefined;
+  return health === 'healthy' ? 1 : 0;
 }
 
 function configGauges({ generation, loadedAt, failures = 0, lastFailure }: ConfigStatus): MetricValues[] {
@@ -104,13 +123,11 @@ function configGauges({ generation, loadedAt, failures = 0, lastFailure }: Confi
   ];
 }
 
-/** 1 if a deprecated or sunset version was used within the last `quietMs`, else 0; undefined in other stages. */
-function inUse(version: Version | undefined, { lastInFlight, lastUsed }: VersionReport, quietMs: number, now: number) {
+/** 1 if a deprecated or sunset version was used lately, and 0 if it was not. Undefined if that is not known, and in other stages. */
+function inUse(version: Version | undefined, { inUse: answer }: VersionReport, now: number): number | undefined {
   const stage = version && stageOf(version, now);
   if (stage !== 'deprecated' && stage !== 'sunset') return undefined;
-  // Null: the ledger has no use of the version. Undefined: the ledger was not read, so the last call counts.
-  const lastUse = lastUsed === undefined ? lastInFlight : (lastUsed ?? undefined);
-  return lastUse !== undefined && now - lastUse < quietMs ? 1 : 0;
+  return answer === 'yes' ? 1 : answer === 'no' ? 0 : undefined;
 }
 
 function daysUntil(instant: number | undefined, now: number): number | undefined {
@@ -157,10 +174,19 @@ export function fleetGauges(
   ];
 }
 
-type LedgerGauges = Pick<LedgerState, 'problem' | 'lastIncident' | 'unwrittenRows' | 'movedRequests'>;
+type LedgerGauges = Pick<
+  LedgerState,
+  'problem' | 'lastIncident' | 'unwrittenRows' | 'unwrittenSince' | 'movedRequests'
+>;
 
-export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
+/** `outbox`: the counts that wait for the shared store; undefined without a fleet. */
+export function ledgerGauges(
+  ledger: LedgerGauges | undefined,
+  outbox: Pick<OutboxState, 'since'> | undefined,
+  now: number,
+): MetricValues[] {
   if (!ledger) return [];
+  const waitingSince = earliest(ledger.unwrittenSince, outbox?.since) ?? now;
   return [
     unlabelled('version_gateway_ledger_up', ledger.problem === undefined ? 1 : 0),
     metricOf(
@@ -168,6 +194,7 @@ export function ledgerGauges(ledger: LedgerGauges | undefined): MetricValues[] {
       ledger.lastIncident ? [{ labels: {}, value: ledger.lastIncident.at / 1000 }] : [],
     ),
     unlabelled('version_gateway_ledger_held_rows', ledger.unwrittenRows),
+    unlabelled('version_gateway_counts_waiting_seconds', Math.max(0, now - waitingSince) / 1000),
     // Only the requests that the ledger moved to `other clients`. The serving processes count those that they moved. `exposition` adds
     // the two numbers.
     unlabelled('version_gateway_usage_folded_requests_total', ledger.movedRequests),

@@ -1,11 +1,14 @@
 import type { Snapshot } from '../config/snapshot.ts';
+import type { EditWatch } from '../editWatch/editWatch.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
+import type { AnsweringGateway } from '../observability/answeringGateway.ts';
 import type { MetricValues } from '../observability/exposition.ts';
 import type { TrafficSamples } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport } from '../observability/report.ts';
 import type { BrownoutControl } from '../restrictions/brownoutControl.ts';
 import type { FreezeStatus } from '../restrictions/knownClients.ts';
+import type { LiveSources } from '../retirement/liveFacts.ts';
 import type { ShadowControl } from '../shadow/shadowControl.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { AccessCheck } from './guard.ts';
@@ -14,7 +17,7 @@ import type { LedgerClient } from './reading/ledgerClient.ts';
 
 export type FleetOperations = Pick<
   FleetMember,
-  'status' | 'refusal' | 'reasonsNotToStop' | 'facts' | 'forget' | 'createCountsQuestion' | 'awaitCounts'
+  'status' | 'refusal' | 'stopBlockers' | 'facts' | 'forget' | 'createCountsQuestion' | 'awaitCounts'
 >;
 
 /** What the admin listener can request from the running gateway. Results are sent as JSON. */
@@ -28,7 +31,9 @@ export interface Operations {
   /** The state of all processes. */
   report(options?: { readonly withMetrics: boolean }): Promise<ServingReport>;
   /** Sends the counts of all processes to the ledger. */
-  flush?(): Promise<unknown>;
+  flush?(): Promise<boolean>;
+  /** Which gateway this is. */
+  readonly identity?: () => AnsweringGateway;
   readonly clock: Clock;
   /** Receives a line for each call that failed unexpectedly. */
   readonly notice?: (line: string) => void;
@@ -42,6 +47,8 @@ export interface Operations {
   readonly usage?: LedgerClient | undefined;
   /** Absent: the gateway has no brownouts. */
   readonly brownouts?: Pick<BrownoutControl, 'status' | 'stop'>;
+  /** Absent: edits are not watched. */
+  readonly editWatch?: Pick<EditWatch, 'status'>;
   /** Undefined: no version has had a shadow or `drift` since the start. */
   readonly shadow?: () => Pick<ShadowControl, 'status' | 'drifts' | 'stop' | 'metrics' | 'requests'> | undefined;
   /** The freezes of the versions. */
@@ -60,4 +67,9 @@ export interface AdminContext {
   readonly traffic: TrafficSamples;
   /** Why a request is admitted: by the token, a session or its address. Undefined: it is refused. */
   readonly accessOf: AccessCheck;
+}
+
+/** What a question about calls asks. */
+export function liveSourcesOf({ flush = async () => true, report, usage, fleet }: Operations): LiveSources {
+  return { flush, report, ledger: usage, fleet };
 }

@@ -1,10 +1,11 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import { dateTime } from '../config/schema/units.ts';
 import { toPlain } from '../config/transfer.ts';
-import type { ServingReport } from '../observability/report.ts';
 import { sendProblem } from '../problems/problem.ts';
+import { CallsQuestion } from '../retirement/liveFacts.ts';
 import { largestFileBytes } from '../shared/fileSystem.ts';
 import { requireJson } from './guard.ts';
-import type { AdminContext } from './operations.ts';
+import { type AdminContext, liveSourcesOf } from './operations.ts';
 import {
   type AnswerBody,
   type AnswerProblem,
@@ -76,9 +77,11 @@ function addReload(router: Router, { operations }: AdminContext): void {
 function addUsage(router: Router, { source, operations }: AdminContext): void {
   const send = (format: 'json' | 'csv'): RequestHandler => {
     return ({ query }, res) =>
-      sendAnswer(res, () => {
+      sendAnswer(res, async () => {
         const { usage, clock } = operations;
-        return usage?.query('usage', source.current, { ...parseUsageQuery(query, clock.now()), format });
+        const parameters = parseUsageQuery(query, clock.now());
+        const routeAnswers = parameters.by === 'route' ? (await operations.report()).routeAnswers : undefined;
+        return usage?.query('usage', source.current, { ...parameters, routeAnswers, format });
       });
   };
   router.get('/api/usage', send('json'));
@@ -88,13 +91,8 @@ function addUsage(router: Router, { source, operations }: AdminContext): void {
 /** `GET /api/versions/{version}/retirement`: the verdict whether a version may be retired, or one of its routes may end. */
 function addRetirement(router: Router, { source, operations }: AdminContext): void {
   router.get('/api/versions/:version/retirement', async ({ params, query }, res) => {
-    const { fleet, usage, clock } = operations;
-    // Asks whether the ledger has every request that ended before now. `awaitCounts` sends the question to the other gateways.
-    const question = fleet?.createCountsQuestion();
-    const flushAndReport = async (): Promise<ServingReport> => {
-      await operations.flush?.();
-      return operations.report();
-    };
+    const { usage, clock } = operations;
+    const question = new CallsQuestion(liveSourcesOf(operations));
     const snapshot = source.current;
     const { version } = params;
     if (!usage && !snapshot.versions.has(version)) {
@@ -103,17 +101,14 @@ function addRetirement(router: Router, { source, operations }: AdminContext): vo
     }
     const queryLedger = async (): Promise<AnswerBody | AnswerProblem | undefined> => {
       const { route, quiet = snapshot.retire.quiet } = parseRetirementQuery(query);
-      const report = await flushAndReport();
-      const facts = question && fleet?.facts(version, quiet, { report, ...question });
+      const state = await question.answer([version], quiet);
       const freeze = operations.freezes?.().find((one) => one.version === version);
-      const parameters = { version, route, quiet, report, fleet: facts, freeze, now: clock.now() };
-      return usage?.query('retirement', snapshot, parameters);
+      return usage?.query('retirement', snapshot, { version, route, quiet, state, freeze, now: clock.now() });
     };
     await sendAnswer(res, async () => {
       const answer = await queryLedger();
-      if (!fleet || question === undefined || answer === undefined || 'problem' in answer || !answer.mayLackCounts)
-        return answer;
-      await fleet.awaitCounts([version], flushAndReport, question);
+      if (!operations.fleet || answer === undefined || 'problem' in answer || !answer.mayLackCounts) return answer;
+      await question.wait([version]);
       return queryLedger();
     });
   });
@@ -138,15 +133,12 @@ function addBrownouts(router: Router, { source, operations }: AdminContext): voi
   });
   router.get('/api/brownouts/:version', ({ params: { version }, query }, res) =>
     sendAnswer(res, async () => {
-      const { fleet, usage, clock } = operations;
+      const { usage, clock } = operations;
       const window = parseBrownoutQuery(query);
       if (usage === undefined) return undefined;
-      await operations.flush?.();
-      const question = fleet?.createCountsQuestion();
       // A quiet period of 0 leaves out the remarks on gateways that are gone.
-      const facts = question && fleet?.facts(version, 0, { report: await operations.report(), ...question });
-      const remarks = facts ? [...facts.gaps, ...facts.notes] : [];
-      return usage.query('brownouts', source.current, { version, window, now: clock.now(), remarks });
+      const state = await new CallsQuestion(liveSourcesOf(operations)).answer([version], 0);
+      return usage.query('brownouts', source.current, { version, window, now: clock.now(), state });
     }),
   );
 }
@@ -154,8 +146,8 @@ function addBrownouts(router: Router, { source, operations }: AdminContext): voi
 /** `POST /api/plan`: which clients would lose requests if a routes.yaml were applied, or a version retired. Changes nothing. */
 function addPlan(router: Router, { source, operations }: AdminContext): void {
   router.post('/api/plan', requireJson, express.json({ limit: maxBodyBytes }), async (req, res) => {
-    const { fleet, usage, clock } = operations;
-    const question = fleet?.createCountsQuestion();
+    const { usage, clock } = operations;
+    const question = new CallsQuestion(liveSourcesOf(operations));
     const snapshot = source.current;
     await sendAnswer(res, async () => {
       const query = parsePlanQuery(req.body, clock.now());
@@ -167,25 +159,17 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
       if (hasFaults) return { body: new TextEncoder().encode(JSON.stringify({ kind: 'faulty', faults: edit })) };
       const candidate = 'retired' in edit ? edit : toPlain(edit);
       const { since, at, now } = query;
-      const flushAndReport = async (): Promise<ServingReport> => {
-        await operations.flush?.();
-        return operations.report();
-      };
+      const { quiet } = ('retired' in edit ? snapshot : edit).guard;
       const versions = [...snapshot.versions.keys()];
-      // `wereCountsAwaited`: true after the wait for the counts of the other gateways.
-      const queryLedger = async (wereCountsAwaited: boolean): Promise<AnswerBody | AnswerProblem> => {
-        const report = await flushAndReport();
-        const remarks = versions.flatMap((version) => {
-          const facts = question && fleet?.facts(version, now - since, { report, ...question });
-          return facts ? [...facts.gaps, ...(wereCountsAwaited ? facts.remarksOnUnsent : []), ...facts.notes] : [];
-        });
-        const distinctRemarks = [...new Map(remarks.map((remark) => [remark.text, remark])).values()];
-        return usage.query('plan', snapshot, { candidate, since, at, now, remarks: distinctRemarks });
+      const queryLedger = async (): Promise<AnswerBody | AnswerProblem> => {
+        // The plan counts the requests since `since`, and says yes only if no call of `guard.quiet` is missing.
+        const state = await question.answer(versions, Math.max(now - since, quiet));
+        return usage.query('plan', snapshot, { candidate, since, at, now, state });
       };
-      const answer = await queryLedger(false);
-      if (!fleet || question === undefined || 'problem' in answer || !answer.mayLackCounts) return answer;
-      await fleet.awaitCounts(versions, flushAndReport, question);
-      return queryLedger(true);
+      const answer = await queryLedger();
+      if (!operations.fleet || 'problem' in answer || !answer.mayLackCounts) return answer;
+      await question.wait(versions);
+      return queryLedger();
     });
   });
 }
@@ -196,9 +180,12 @@ function addNotify(router: Router, { source, operations }: AdminContext): void {
     sendAnswer(res, async () => {
       const { usage, clock } = operations;
       const period = parseDigestQuery(query, clock.now());
-      await operations.flush?.();
-      const parameters = { ...period, report: await operations.report() };
-      const digest = await usage?.query('digest', source.current, parameters);
+      const { retire, versions } = source.current;
+      const question = new CallsQuestion(liveSourcesOf(operations));
+      await question.wait([...versions.keys()]);
+      const state = await question.answer(versions.keys(), retire.quiet);
+      const gateway = operations.identity?.();
+      const digest = await usage?.query('digest', source.current, { ...period, state, gateway });
       if (usage && !digest)
         return { problem: 'LEDGER_UNANSWERED', detail: usage.problem ?? 'The ledger cannot be read.' };
       return digest && { body: new TextEncoder().encode(JSON.stringify(digest)) };
@@ -221,15 +208,19 @@ function addFleet(router: Router, { operations: { fleet } }: AdminContext): void
     else sendProblem(res, 'NO_FLEET', noFleet);
   });
   router.post('/api/fleet/forget', requireJson, express.json({ limit: '16kb' }), async (req, res) => {
-    const { name, reason } = (req.body ?? {}) as Record<string, unknown>;
+    const { name, reason, ended_at: ended } = (req.body ?? {}) as Record<string, unknown>;
+    const endedAt = typeof ended === 'string' ? dateTime.safeParse(ended).data : undefined;
     if (!fleet) sendProblem(res, 'NO_FLEET', noFleet);
     else if (!isLine(name, maxNameLength) || name === '')
       sendProblem(res, 'BAD_REQUEST', '`name` must be the name of a gateway, as `GET /api/fleet` lists it.');
     else if (!isLine(reason, maxReasonLength) || reason.trim() === '') {
       const detail = `\`reason\` must say why the gateway does not exist any more, in one line of at most ${maxReasonLength} characters.`;
       sendProblem(res, 'BAD_REQUEST', detail);
+    } else if (ended !== undefined && endedAt === undefined) {
+      const detail = '`ended_at` must be the time at which the gateway ended, such as 2026-11-23T21:10:00Z.';
+      sendProblem(res, 'BAD_REQUEST', detail);
     } else {
-      const outcome = await fleet.forget(name, reason);
+      const outcome = await fleet.forget(name, reason, endedAt);
       if ('failure' in outcome)
         sendProblem(res, 'STORE_UNANSWERED', `The shared store does not answer: ${outcome.failure}.`);
       else if ('refused' in outcome) sendProblem(res, 'NOT_FORGOTTEN', outcome.refused);

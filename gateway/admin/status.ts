@@ -1,10 +1,14 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import { type StopBlocker, stopEvidence } from '../evidence/stopEvidence.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
 import { adaptedVersions, runningWaivers, stageOf, stageWithWaivers } from '../lifecycle/stage.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
+import type { AnsweringGateway } from '../observability/answeringGateway.ts';
 import type { RecentTraffic } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
 import type { FreezeStatus } from '../restrictions/knownClients.ts';
+import { addressesOf } from '../shared/targetAddress.ts';
+import { plural } from '../shared/text.ts';
 import type { LedgerState } from '../usage/ledger/writableLedger.ts';
 import type { AdminContext } from './operations.ts';
 
@@ -16,7 +20,9 @@ export async function statusOf({ source, operations, lastUse, traffic }: AdminCo
   if (isSampleDue) traffic.add(reported);
   const report = await lastUse.addTo(reported, source.current, clock.now());
   return {
+    gateway: gatewayStatus(operations.identity?.()),
     config: configStatus(operations.config()),
+    edit_watch: operations.editWatch?.status() ?? [],
     workers: workerList(report),
     usage: ledgerStatus(usage, clock.now()),
     versions: versionList(source.current, report, clock.now(), operations.fleet),
@@ -27,6 +33,13 @@ export async function statusOf({ source, operations, lastUse, traffic }: AdminCo
     notify: operations.notifier?.()?.status() ?? null,
     fleet: operations.fleet ? { ...operations.fleet.status(), refusal: operations.fleet.refusal ?? null } : null,
   };
+}
+
+/** Null: it is embedded in another program. */
+function gatewayStatus(gateway: AnsweringGateway | undefined): object | null {
+  if (gateway === undefined) return null;
+  const { name, host, admin, file } = gateway;
+  return { name, host, admin, file };
 }
 
 function configStatus({ fingerprint, generation, loadedAt, trigger, forced, lastFailure }: ConfigStatus): object {
@@ -92,7 +105,7 @@ function versionList(
   snapshot: Snapshot,
   report: ServingReport,
   now: number,
-  fleet: Pick<FleetMember, 'reasonsNotToStop'> | undefined,
+  fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
 ): object[] {
   const { sortedVersions, versions } = snapshot;
   const unreachable = new Map(unreachableVersions(snapshot, report, now).map((one) => [one.version, one]));
@@ -104,7 +117,7 @@ function versionList(
     versionReport: VersionReport | undefined,
   ): object => {
     const targets = version?.targets ?? versionReport?.targets ?? [];
-    const blockers = reasonsNotToStop(name, targets, snapshot, now, fleet);
+    const blockers = blockersOf(name, targets, snapshot, report, now, fleet);
     return {
       ...versionStatus(name, version, versionReport, now, {
         isInFlightKnown,
@@ -125,27 +138,37 @@ function versionList(
 }
 
 /**
- * What still needs the backend of a version that has ended, or that an adapter serves: other versions, their adapters, and other
- * gateways of the fleet. The version's own requests are not included.
+ * What still needs the backend of a version that has ended, or that an adapter serves: other versions, their adapters, their open
+ * requests, and other gateways of the fleet. The version's own requests are not included.
  */
-function reasonsNotToStop(
+function blockersOf(
   name: string,
   targets: readonly { readonly url: string }[],
   snapshot: Snapshot,
+  report: ServingReport,
   now: number,
-  fleet: Pick<FleetMember, 'reasonsNotToStop'> | undefined,
-): string[] {
-  const urls = new Set(targets.map(({ url }) => url));
-  const blockers = snapshot.sortedVersions
-    .filter((one) => one.name !== name && needsBackend(one, now) && one.targets.some(({ url }) => urls.has(url)))
-    .map((one) => `used by /${one.name}`);
+  fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
+): StopBlocker[] {
+  const addresses = new Set(addressesOf(targets));
+  const usesBackend = (others: readonly { readonly url: string }[]): boolean =>
+    addressesOf(others).some((address) => addresses.has(address));
+  const users = snapshot.sortedVersions.filter(
+    (one) => one.name !== name && needsBackend(one, now) && usesBackend(one.targets),
+  );
+  const blockers = users.map((one): StopBlocker => ({ text: `used by /${one.name}`, used: 'yes' }));
   const version = snapshot.versions.get(name);
-  // If an adapter serves the version, requests to it go to the backend of another version, on every gateway. Adapters are not chained.
-  if (version === undefined || !isServedByAdapter(version, now)) {
-    blockers.push(...adaptedVersions(name, snapshot, now).map((one) => `used by the adapter of /${one.name}`));
-    blockers.push(...(fleet?.reasonsNotToStop(name) ?? []));
+  // If an adapter serves the version, requests to it go to the backend of another version. Adapters are not chained.
+  const isAdapted = version !== undefined && isServedByAdapter(version, now);
+  const adapted = isAdapted ? [] : adaptedVersions(name, snapshot, now);
+  for (const one of adapted) blockers.push({ text: `used by the adapter of /${one.name}`, used: 'yes' });
+  const named = new Set([name, ...users.map((one) => one.name), ...adapted.map((one) => one.name)]);
+  for (const one of report.versions) {
+    const open = one.inFlight + one.waiting;
+    // Its targets are those that its requests go to, also after its end: of an adapted version, those of another version.
+    if (named.has(one.name) || open === 0 || !usesBackend(one.targets)) continue;
+    blockers.push({ text: `used by ${plural(open, 'open request')} of /${one.name}`, used: 'yes' });
   }
-  return blockers;
+  return [...blockers, ...(fleet?.stopBlockers(name, targets, isAdapted) ?? [])];
 }
 
 function needsBackend(version: Version, now: number): boolean {
@@ -161,14 +184,22 @@ function versionStatus(
   version: Version | undefined,
   report: VersionReport | undefined,
   now: number,
-  stopFacts: { readonly isInFlightKnown: boolean; readonly isInFleet: boolean; readonly blockers: readonly string[] },
+  stopFacts: {
+    readonly isInFlightKnown: boolean;
+    readonly isInFleet: boolean;
+    readonly blockers: readonly StopBlocker[];
+  },
 ): object {
   const stage = version ? stageOf(version, now) : 'removed';
   const inFlight = report?.inFlight ?? 0;
   const waiting = report?.waiting ?? 0;
   const waivers = version ? runningWaivers(version, now) : [];
   const isEnded = stage === 'removed' || (stage === 'retired' && waivers.length === 0);
-  const blockedBy = isEnded || (version && isServedByAdapter(version, now)) ? stopFacts.blockers : [];
+  const isAdapted = version !== undefined && isServedByAdapter(version, now);
+  const blockers = isEnded || isAdapted ? stopFacts.blockers : [];
+  const open = isAdapted ? requestsToOwnBackend(report) : inFlight + waiting;
+  const { isInFlightKnown: isOpenKnown } = stopFacts;
+  const safe = stopEvidence({ hasEnded: isEnded || isAdapted, open, isOpenKnown, blockers });
   return {
     version: name,
     stage,
@@ -179,9 +210,20 @@ function versionStatus(
     last_served: instant(report?.lastInFlight),
     adapter: adapterStatus(version, report),
     waivers: waivers.map(({ client, until, reason }) => ({ client, until: instant(until), reason })),
-    safe_to_stop: isEnded && inFlight + waiting === 0 && stopFacts.isInFlightKnown && blockedBy.length === 0,
-    ...((blockedBy.length > 0 || (stopFacts.isInFleet && isEnded)) && { blocked_by: blockedBy }),
+    safe_to_stop: safe === 'yes',
+    // False: its backends may be safe to stop.
+    known: safe !== 'not known',
+    ...((blockers.length > 0 || (stopFacts.isInFleet && isEnded)) && { blocked_by: blockers.map(({ text }) => text) }),
   };
+}
+
+/**
+ * The number of requests to the own backends of a version that an adapter serves: they began before, or wait for them. Its own targets
+ * are reported as `removed` while they have open requests; the other targets belong to the version whose backend now answers.
+ */
+function requestsToOwnBackend(report: VersionReport | undefined): number {
+  const own = report?.targets.filter(({ health }) => health === 'removed') ?? [];
+  return own.reduce((sum, target) => sum + target.inFlight, report?.waiting ?? 0);
 }
 
 /** Null: the version has no adapter, or the adapter is off. */
@@ -195,7 +237,8 @@ function adapterStatus(version: Version | undefined, report: VersionReport | und
 function targetStatus(target: TargetReport): object {
   return {
     url: target.url,
-    health: target.health === 'healthy' && target.reachable === false ? 'unreachable' : target.health,
+    health: target.health,
+    failing_since: instant(target.failingSince),
     ejected_until: instant(target.ejectedUntil),
     reachable: target.reachable ?? null,
     last_error: target.lastError?.message ?? null,

@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import { dateTime, instant, period } from '../config/schema/units.ts';
+import { recentMs } from '../evidence/recentPeriod.ts';
 import { type NamedRoute, parseRoute } from '../usage/counting/routeNames.ts';
 import {
   defaultGrouping,
@@ -36,7 +37,6 @@ export class InvalidParameterError extends Error {
 const pageParameters = ['limit', 'offset', 'sort', 'filter', 'state'] as const;
 const defaultUsagePeriodMs = 30 * 86_400_000;
 const defaultDigestPeriodMs = 7 * 86_400_000;
-const defaultPlanPeriodMs = 7 * 86_400_000;
 const maxLimit = 100_000;
 
 type Query = Request['query'];
@@ -116,7 +116,7 @@ export function parsePlanQuery(body: unknown, now: number): PlanQueryParams {
   if (appliedAt === undefined)
     throw new InvalidParameterError('`at` must be a date such as 2028-06-30, or a time with its zone.');
   const instants = {
-    since: Math.max(0, now - (durationOf(members, 'since') ?? defaultPlanPeriodMs)),
+    since: Math.max(0, now - (durationOf(members, 'since') ?? recentMs)),
     at: appliedAt,
     now,
   };

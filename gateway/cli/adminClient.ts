@@ -1,3 +1,5 @@
+import { identityField, parseIdentity } from '../admin/identity.ts';
+import type { AnsweringGateway } from '../observability/answeringGateway.ts';
 import type { Plan } from '../plan/plan.ts';
 import { printable } from '../shared/text.ts';
 
@@ -13,6 +15,10 @@ export interface AdminEndpoint {
   readonly name: string;
   /** '': no token is sent. */
   readonly token: string;
+  /** Called with the gateway that has given an answer. */
+  readonly onAnswer?: (gateway: AnsweringGateway | undefined) => void;
+  /** The gateway that has answered; undefined: none has yet. */
+  readonly gateway?: () => AnsweringGateway | undefined;
 }
 
 /** The JSON API of a running gateway. Both methods throw AdminError. */
@@ -43,7 +49,7 @@ const selfExplanatory: ReadonlySet<unknown> = new Set([
 ]);
 
 /** @throws AdminError for a token that cannot be sent in a header */
-export function adminClient({ origin, name, token }: AdminEndpoint): AdminClient {
+export function adminClient({ origin, name, token, onAnswer }: AdminEndpoint): AdminClient {
   if (!/^[\x21-\x7e]*$/.test(token))
     throw new AdminError(
       'ADMIN_TOKEN contains characters that are not allowed in a token.  Set it to gateway.admin_token.',
@@ -60,7 +66,9 @@ export function adminClient({ origin, name, token }: AdminEndpoint): AdminClient
       const remedy = 'Check that the gateway is running, or give its gateway.admin address: --admin host:port.';
       throw new AdminError(`${name} does not answer: ${fetchFailure(error, timeoutMs)}.  ${remedy}`);
     }
-    return jsonOf(response, text, name, token !== '');
+    const answer = jsonOf(response, text, name, token !== '');
+    onAnswer?.(parseIdentity(response.headers.get(identityField)));
+    return answer;
   };
   return {
     get: (path, timeoutMs = defaultTimeoutMs) => request(path, timeoutMs, { headers }),
@@ -71,6 +79,14 @@ export function adminClient({ origin, name, token }: AdminEndpoint): AdminClient
         body: JSON.stringify(body),
       }),
   };
+}
+
+/** The gateway that has answered, as a member of the JSON output of a command. */
+export function gatewayJson(endpoint: AdminEndpoint | undefined): object {
+  const gateway = endpoint?.gateway?.();
+  if (endpoint === undefined || gateway === undefined) return {};
+  const { name, host, file } = gateway;
+  return { gateway: { name, host, admin: endpoint.origin, file } };
 }
 
 /** For a response that is not JSON, or not the JSON of a gateway of this release. */

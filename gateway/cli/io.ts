@@ -21,10 +21,11 @@ export interface Output {
 }
 
 /**
- * 0: success. 1: the check found a problem, or the gateway is not ready, did not start or did not stop. 2: an invalid
- * command line, an unreadable file, or a gateway that does not answer.
+ * 0: success, or a yes with evidence. 1: the check found a problem, the answer is no, clients would lose requests, or the gateway is
+ * not ready, did not start or did not stop. 2: an invalid command line, an unreadable file, or a gateway that does not answer. 3: the
+ * answer is not known, because facts are missing.
  */
-export type ExitCode = 0 | 1 | 2;
+export type ExitCode = 0 | 1 | 2 | 3;
 
 /** Adds a command to the program. Its action calls `finish` with the exit code, or throws. */
 export type AddCommand = (program: Command, io: Io, finish: (code: ExitCode) => void) => void;

@@ -1,14 +1,17 @@
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
-import { resolve } from 'node:path';
+import { hostname } from 'node:os';
+import { relative, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { formatFault, UnreadableFileError } from '../config/fault.ts';
 import { adminAddressIn, parseConfig } from '../config/load.ts';
-import { decodeUtf8, readRoutes } from '../config/location.ts';
+import { decodeUtf8, readRoutes, realPathOf } from '../config/location.ts';
+import { digestOf } from '../config/referencedFiles.ts';
 import { hostPort } from '../config/schema/network.ts';
-import { instant, period, timer } from '../config/schema/units.ts';
+import { dateTime, instant, period, timer } from '../config/schema/units.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import { printable } from '../shared/text.ts';
+import type { AnsweringGateway } from '../observability/answeringGateway.ts';
+import { printable, printableExcerpt } from '../shared/text.ts';
 import { type NamedRoute, parseRoute } from '../usage/counting/routeNames.ts';
 import { type AdminEndpoint, AdminError } from './adminClient.ts';
 import { type Io, UsageError } from './io.ts';
@@ -75,8 +78,61 @@ export function addAdminOption(command: Command): Command {
 
 const defaultOrigin = 'http://127.0.0.1:9901';
 
-/** A token read from the file is only sent to the address read from the file. @throws AdminError, UnreadableFileError */
+/**
+ * A token read from the file is only sent to the address read from the file. The first line of a text answer names the gateway that
+ * gives it. `stream`: where this line goes. Beside an answer in another format, it goes to standard error; a JSON answer has it as a
+ * member instead (`gatewayJson`). @throws AdminError, UnreadableFileError
+ */
 export function adminEndpointOf(
+  options: AdminEndpointOptions & { readonly format?: string },
+  io: Pick<Io, 'env' | 'cwd' | 'stderr' | 'stdout'>,
+  stream: 'stdout' | 'stderr' = 'stdout',
+): AdminEndpoint {
+  const endpoint = addressedEndpoint(options, io);
+  const { format = 'text' } = options;
+  let named: AnsweringGateway | undefined;
+  return {
+    ...endpoint,
+    gateway: () => named,
+    onAnswer: (gateway) => {
+      if (named !== undefined || gateway === undefined) return;
+      named = gateway;
+      const line = answeredBy(gateway, endpoint.origin, options.config ?? defaultConfig(io.cwd), io.cwd);
+      const isText = format === 'text' || format === 'markdown';
+      if (stream === 'stdout' && isText) io.stdout.write(`${line}\n\n`);
+      else if (format !== 'json') io.stderr.write(`${line}\n`);
+    },
+  };
+}
+
+/** Which gateway answers, as a line. It says so if the file of the command is not the file of the gateway. */
+function answeredBy(
+  { name, host, file, digest }: AnsweringGateway,
+  origin: string,
+  ownFile: string | undefined,
+  cwd: string,
+): string {
+  const who = `Gateway ${printableExcerpt(name)} at ${origin}`;
+  if (file === '') return `${who}, without a file.`;
+  const isHere = host === hostname();
+  const below = relative(realPathOf(cwd), file);
+  const shown = printable(isHere && !below.startsWith('..') ? below : file);
+  if (ownFile === undefined) return `${who}, with ${shown}.`;
+  const ownPath = resolve(cwd, ownFile);
+  // In a container the file has another path, and another host name.
+  const isOwn = (isHere && realPathOf(ownPath) === file) || digestAt(ownPath) === digest;
+  return isOwn ? `${who}, with ${shown}.` : `${who} uses ${shown}, not ${printable(ownFile)}.`;
+}
+
+function digestAt(path: string): string | undefined {
+  try {
+    return digestOf(readFileSync(path));
+  } catch {
+    return undefined;
+  }
+}
+
+function addressedEndpoint(
   { admin, config }: AdminEndpointOptions,
   io: Pick<Io, 'env' | 'cwd' | 'stderr'>,
 ): AdminEndpoint {
@@ -194,6 +250,11 @@ export function subjectArgument(text: string): NamedSubject {
 /** `--format`: the first one is the default. */
 export function formatOption(formats: readonly [string, ...string[]]): Option {
   return new Option('--format <format>', 'output format').choices(formats).default(formats[0]);
+}
+
+/** A time with its zone: `2028-06-30T14:00Z`. @throws InvalidArgumentError */
+export function dateTimeArgument(text: string): number {
+  return parsedBy(dateTime, text);
 }
 
 /** The part of a config schema that is used here. Each of its issues has a remedy. */

@@ -96,6 +96,17 @@ export interface PreparedAdapter {
   readonly checks: string;
   /** The adapted routes, by method and path: `GET /drinks/{id}`. */
   readonly routes: ReadonlyMap<string, PreparedRoute>;
+  readonly otherTypes: OtherTypes;
+}
+
+/**
+ * The types of values, besides objects, that the contract allows where an operation looks for a field: `array`, `null`, or `any`. Key:
+ * `keyOfOperation`. An operation without an entry needs an object.
+ */
+export type OtherTypes = ReadonlyMap<string, readonly string[]>;
+
+export function keyOfOperation({ place }: Pick<Operation, 'place'>): string {
+  return JSON.stringify(place);
 }
 
 export interface PreparedRoute {

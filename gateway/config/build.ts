@@ -11,6 +11,8 @@ import { sampleFrom } from './rules/settings.ts';
 import { driftOf, shadowOf } from './rules/shadow.ts';
 import type { ConfigValues } from './schema.ts';
 import { deepFreeze, type Snapshot, type Version } from './snapshot.ts';
+import { withAbsoluteFiles } from './storeUrl.ts';
+import { writtenValues } from './writtenValues.ts';
 
 // 1% of the traces is enough to show where time is spent, at a hundredth of the cost of all traces.
 const defaultSample = 0.01;
@@ -61,6 +63,7 @@ export function buildSnapshot(context: RuleContext, filesChangedAt: number): Sna
   return deepFreeze({
     ...values,
     filesChangedAt,
+    written: writtenValues(source),
     versions: new Map(sortedVersions.map((version) => [version.name, version])),
     fingerprint: fingerprintOf(values, files.digests()),
   });
@@ -179,10 +182,19 @@ function logOf({ access, redact, ...rest }: ConfigValues['log'], folder: string)
 }
 
 function fleetOf(fleet: ConfigValues['fleet'], folder: string): Snapshot['fleet'] {
-  const { store, password_file: file, silent_after: silentAfter, name = hostname(), heartbeat, members, spool } = fleet;
+  const {
+    store,
+    password_file: file,
+    silent_after: silentAfter,
+    name = hostname(),
+    heartbeat,
+    start,
+    members,
+    spool,
+  } = fleet;
   if (store === undefined) return undefined;
   const passwordFile = file === undefined ? undefined : resolve(folder, file);
-  return { store, passwordFile, name, heartbeat, silentAfter, members, spool };
+  return { store: withAbsoluteFiles(store, folder), passwordFile, name, heartbeat, silentAfter, start, members, spool };
 }
 
 /** OTEL_SDK_DISABLED and the variables of the sampler are applied here; `otlp/` reads the other variables of OpenTelemetry. */

@@ -8,6 +8,7 @@ export const notifyEvents = [
   'new-client',
   'came-back',
   'ledger-problem',
+  'lost-requests',
 ] as const;
 
 /** A webhook. The path and query of its URL and its signing key are secrets. */

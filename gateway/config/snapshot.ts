@@ -3,6 +3,7 @@ import type { AdapterSettings } from './adapterSettings.ts';
 import type { BrownoutSettings, BrownoutWindow, FreezeSettings, Waiver } from './clientRules.ts';
 import type { NotifyReceiver } from './notifySettings.ts';
 import type { DriftSettings, ShadowSettings } from './shadowSettings.ts';
+import type { WrittenValues } from './writtenValues.ts';
 
 /** A valid routes.yaml with variables expanded and defaults filled in, deeply frozen. A request keeps the snapshot of its start. */
 export interface Snapshot {
@@ -10,6 +11,8 @@ export interface Snapshot {
   readonly fingerprint: string;
   /** When routes.yaml or a file that it names was last changed; without files, when it was loaded. Epoch ms, not in the future. */
   readonly filesChangedAt: number;
+  /** To name the lines that an edit changed. Undefined in worker processes. */
+  readonly written?: WrittenValues | undefined;
   /** Path segment (`v1`) → the version. */
   readonly versions: ReadonlyMap<string, Version>;
   /** The same versions, lowest major first. */
@@ -197,6 +200,8 @@ export interface GuardSettings {
   readonly quiet: number;
   /** 0 means off. */
   readonly notice: number;
+  /** How long new targets are tried before they get requests, in ms; 0 means off. `connect`: routes are not tried. */
+  readonly trial: number | 'connect';
   /** Path segment (`v1`) → the reason. The file need not list the version. */
   readonly force: ReadonlyMap<string, string>;
 }
@@ -270,6 +275,8 @@ export interface FleetSettings {
   readonly name: string;
   readonly heartbeat: number;
   readonly silentAfter: number;
+  /** What the gateway does if it cannot reach the store when it starts. `wait`: it serves no clients until it has reached it. */
+  readonly start: 'wait' | 'serve';
   /** The DNS name that resolves to all gateways that should run, and their admin port. */
   readonly members: HostPort | undefined;
   /** Bytes. */

@@ -33,6 +33,8 @@ export interface Watch {
 export interface WatchOptions {
   /** The digest of the content that the caller read last. A function if the caller may read the file at any time. */
   readonly lastReadDigest?: string | undefined | (() => string | undefined);
+  /** Whether the caller has rejected the content. If the file is then saved again with the same content, it is reported again. */
+  readonly isRejected?: () => boolean;
   /** Whether `onChange` gets the content. For a file that keeps changing, it gets an earlier content. */
   readonly takesContent?: boolean;
   /** How long a file must stay unchanged to count as complete. */
@@ -65,6 +67,7 @@ class FileWatch implements Watch {
   readonly #file: string;
   readonly #onChange: (content?: Uint8Array) => void;
   readonly #lastReadDigest: () => string | undefined;
+  readonly #isRejected: () => boolean;
   readonly #takesContent: boolean;
   readonly #restMs: number;
   readonly #maxBytes: number;
@@ -76,6 +79,8 @@ class FileWatch implements Watch {
   #reportedDigest: string | undefined;
   /** `lastReadDigest` at the time of that report. */
   #lastReadDigestAtReport: string | undefined;
+  /** The save whose content was compared last. */
+  #comparedSave: string | undefined;
   #pollTimer: NodeJS.Timeout | undefined;
   #checkTimer: NodeJS.Timeout | undefined;
   #nextCheckAt = Number.POSITIVE_INFINITY;
@@ -101,6 +106,7 @@ class FileWatch implements Watch {
 
   constructor(file: string, onChange: (content?: Uint8Array) => void, options: WatchOptions) {
     const { lastReadDigest, takesContent = false, restMs = defaultRestMs, maxBytes = largestFileBytes } = options;
+    this.#isRejected = options.isRejected ?? (() => false);
     this.#realPathOf = options.realPathOf ?? ((path) => path);
     this.#file = file;
     this.#onChange = onChange;
@@ -238,11 +244,15 @@ class FileWatch implements Watch {
   #reportSettled(digest: string | undefined, readAt: number, content?: Uint8Array): void {
     this.#readAt = readAt;
     this.#readDigest = digest;
-    this.#report(digest, content);
+    const save = this.#signature === undefined ? undefined : saveIn(this.#signature);
+    const isSameContent = save !== undefined && digest === this.#lastReadDigest();
+    const isSavedAgain = isSameContent && save !== this.#comparedSave && this.#isRejected();
+    this.#comparedSave = save;
+    this.#report(digest, content, isSavedAgain);
   }
 
-  #report(digest: string | undefined, content?: Uint8Array): void {
-    if (this.#isClosed || !this.#isNew(digest)) return;
+  #report(digest: string | undefined, content?: Uint8Array, isSavedAgain = false): void {
+    if (this.#isClosed || !(isSavedAgain || this.#isNew(digest))) return;
     this.#lastReadDigestAtReport = this.#lastReadDigest();
     this.#reportedDigest = digest;
     this.#onChange(content);
@@ -279,6 +289,12 @@ function beginsWith(bytes: Buffer, start: Buffer | undefined): boolean {
 
 function inodeIn(signature: string): string {
   return signature.slice(0, signature.indexOf(' '));
+}
+
+/** Changes when a file is written or replaced, and not when only its mode or owner changes: some programs set these after they write. */
+function saveIn(signature: string): string {
+  const [inode, , , modified] = signature.split(' ');
+  return `${inode} ${modified}`;
 }
 
 /** A text that changes with the content of a file. It misses a second change within one tick of the file system's clock. */

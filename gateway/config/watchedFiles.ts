@@ -3,22 +3,27 @@ import { realPathOf } from './location.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type Watch, watchFile } from './watch.ts';
 
+/** What became of the routes.yaml that was read last. */
+interface RoutesFileState {
+  /** The digest of its content; undefined: not known. */
+  readonly lastReadDigest: () => string | undefined;
+  /** Whether it was rejected, so that the gateway serves an earlier configuration. */
+  readonly isRejected: () => boolean;
+}
+
 /**
  * Watches routes.yaml, the file that it links to, the contracts, and the names of clients if a waiver, freeze or brownout uses
  * them. A reload may change which files these are.
  */
 export class WatchedFiles {
   readonly #onChange: (content?: Uint8Array) => void;
-  readonly #lastReadDigest: () => string | undefined;
+  readonly #state: RoutesFileState;
   readonly #watches = new Map<string, Watch>();
 
-  /**
-   * `onChange` gets the content of routes.yaml if that file has changed and can be read. `lastReadDigest`: the digest of the
-   * routes.yaml that was read last.
-   */
-  constructor(onChange: (content?: Uint8Array) => void, lastReadDigest: () => string | undefined) {
+  /** `onChange` gets the content of routes.yaml if that file has changed and can be read. */
+  constructor(onChange: (content?: Uint8Array) => void, state: RoutesFileState) {
     this.#onChange = onChange;
-    this.#lastReadDigest = lastReadDigest;
+    this.#state = state;
   }
 
   /** Watches these files, and stops watching all others. */
@@ -40,7 +45,7 @@ export class WatchedFiles {
       this.#watches.delete(file);
     }
     if (!this.#watches.has(routes)) {
-      const options = { lastReadDigest: this.#lastReadDigest, takesContent: true, realPathOf };
+      const options = { ...this.#state, takesContent: true, realPathOf };
       this.#watches.set(routes, watchFile(routes, this.#onChange, options));
     }
     for (const [file, lastReadDigest] of otherFiles) {

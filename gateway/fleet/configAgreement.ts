@@ -1,4 +1,5 @@
 import { type AcceptedConfig, acceptedRecord, configHash } from '../config/acceptedConfig.ts';
+import { answerSettingsOf } from '../config/answerSettings.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import {
   type EditEffects,
@@ -121,7 +122,10 @@ export class ConfigAgreement {
       return true;
     }
     const wasRefused = this.#refusal !== undefined;
-    if (shared?.hash === configHash(snapshot)) this.#refusal = this.#announced = undefined;
+    // The settings of a gateway that runs with another base path or other limits replace those of the others.
+    const isShared =
+      shared?.hash === configHash(snapshot) && shared.answers === JSON.stringify(answerSettingsOf(snapshot));
+    if (isShared) this.#refusal = this.#announced = undefined;
     else this.accept(snapshot);
     if (wasRefused) {
       this.#options.notice('The fleet accepts routes.yaml now; this gateway is ready.');
@@ -164,6 +168,7 @@ export class ConfigAgreement {
       record: acceptedRecord(snapshot),
       hash: configHash(snapshot),
       gateway: this.#options.name,
+      answers: JSON.stringify(answerSettingsOf(snapshot)),
       age: Math.round(performance.now() - since),
     });
     if (isWritten && this.#unwritten === unwritten) this.#unwritten = undefined;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { FleetSettings } from '../config/snapshot.ts';
+import type { Loss } from '../evidence/coverage.ts';
 import { packageVersion, threadFile } from '../shared/packageFiles.ts';
 import { withCommas } from '../shared/text.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
@@ -34,6 +35,9 @@ const foldedCounts = ({ spool }: FleetSettings): string =>
 const refusedCounts = (reason: string): string =>
   `The shared store of the fleet does not accept the counts of this gateway: ${reason}.  They wait on disk and are sent again.`;
 
+const failedAdding = (reason: string): string =>
+  `Queued counts in the shared store of the fleet cannot be added up: ${reason}.  This is tried again; until then, reports and verdicts have no answer.`;
+
 const failedMaintenance = (reason: string): string =>
   `The shared store of the fleet cannot be maintained: ${reason}.  This is tried again every hour; until then, counts older than usage.retention are kept.`;
 
@@ -55,6 +59,7 @@ export class Fleet {
   readonly #outageNotices: OutageNotices;
   readonly #spoolNotices: OutageNotices;
   readonly #refusalNotices: OutageNotices;
+  readonly #addingNotices: OutageNotices;
   readonly #maintenanceNotices: OutageNotices;
   readonly #workerFile: URL;
   #worker: Worker | undefined;
@@ -79,7 +84,7 @@ export class Fleet {
     this.member = new FleetMember({
       settings,
       outbox: () => this.#ledger.outbox,
-      unwrittenRows: () => this.#ledger.unwrittenRows,
+      unwritten: () => this.#ledger,
       unsentCounts: this.#unsentCounts,
       send: (command) => this.#send(command),
       notice,
@@ -90,6 +95,7 @@ export class Fleet {
     this.#outageNotices = new OutageNotices(notice);
     this.#spoolNotices = new OutageNotices(notice);
     this.#refusalNotices = new OutageNotices(notice);
+    this.#addingNotices = new OutageNotices(notice);
     this.#maintenanceNotices = new OutageNotices(notice);
     this.#workerFile = workerFile;
     this.#ledger.onReport = () => this.#onLedgerReport();
@@ -127,6 +133,11 @@ export class Fleet {
   /** Notes a batch that is about to be added to the ledger. `since`: no request in it ended before this, epoch ms. */
   onBatch(batch: UsageBatch, since: number): void {
     this.#unsentCounts.add(batch, since);
+  }
+
+  /** Notes calls that may be missing, and that are about to be added to the ledger. */
+  onLosses(losses: readonly Loss[]): void {
+    this.#unsentCounts.addLosses(losses);
   }
 
   /** Called after the ledger got new settings. */
@@ -256,9 +267,11 @@ export class Fleet {
     else if (message.kind === 'unusable') this.#onStoreChange(message.reason);
     else if (message.kind === 'sent') {
       this.#ledger.removeSent(message.epoch, message.seq);
+      this.member.onSent(message);
       this.#refusalNotices.recovered('The shared store of the fleet accepts the counts of this gateway again.');
       if (message.outcome === 'gap') this.#notice(lostCounts);
     } else if (message.kind === 'refused') this.#refusalNotices.failed(refusedCounts(message.reason));
+    else if (message.kind === 'queueAdded') this.#onQueueAdded(message.problem);
     else if (message.kind === 'maintained') this.#onMaintained(message.problem);
     else if (message.kind === 'salt') {
       this.#salt = message.salt;
@@ -275,6 +288,13 @@ export class Fleet {
       this.#outageNotices.failed(
         `The shared store of the fleet cannot be used: ${reason}.  Counts wait on disk until it can be.`,
       );
+  }
+
+  /** As `#onMaintained`. */
+  #onQueueAdded(problem: string | undefined): void {
+    if (problem === undefined)
+      this.#addingNotices.recovered('Queued counts in the shared store of the fleet are added up again.');
+    else if (this.isStoreUp) this.#addingNotices.failed(failedAdding(problem));
   }
 
   /** Reports no failure while the store cannot be reached, because `#onStoreChange` reports that. */

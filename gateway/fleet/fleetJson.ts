@@ -1,5 +1,5 @@
-import { type FleetInstance, type FleetView, type InstanceState, maxSkewMs } from './fleetView.ts';
-import type { GatewayRow } from './membership.ts';
+import type { FleetInstance, FleetView, InstanceState } from './fleetView.ts';
+import { type GatewayRow, maxSkewMs } from './membership.ts';
 
 /** The body of `GET /api/fleet`. Instants as RFC 3339, by the clock of the store. */
 export interface FleetJson {

@@ -2,15 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AcceptedConfig, configHash } from '../config/acceptedConfig.ts';
 import type { FleetSettings, Snapshot } from '../config/snapshot.ts';
+import type { StopBlocker } from '../evidence/stopEvidence.ts';
+import { earliest } from '../evidence/targetHealth.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { FleetFacts } from '../retirement/facts.ts';
+import { addressesOf } from '../shared/targetAddress.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
+import type { BatchNumber, OutboxState } from '../usage/ledger/outbox.ts';
+import type { LedgerState } from '../usage/ledger/writableLedger.ts';
 import type { BrownoutRecord } from '../usage/usageRow.ts';
 import { ConfigAgreement, type ConfiguredGateway } from './configAgreement.ts';
 import { type FleetJson, fleetJson } from './fleetJson.ts';
-import { FleetView, fleetFacts, ledgerGaps, loadElsewhere, reasonsNotToStop } from './fleetView.ts';
+import { FleetView, fleetFacts, stopBlockers, unregisteredBlockers, unregisteredGaps } from './fleetView.ts';
 import type { ForgetOutcome } from './forget.ts';
-import { type GatewayIdentity, type GatewayState, ownAddresses, type VersionLoad } from './membership.ts';
+import { type GatewayIdentity, type GatewayState, ownAddresses, type StoreMemory } from './membership.ts';
 import { CountsQuestions, loadsOf, type OwnQuestion, type QuestionOptions, readIntervalMs } from './questions.ts';
 import type { MembershipAnswer, MembershipCommand, MembershipReport } from './workerMessages.ts';
 
@@ -19,20 +24,21 @@ const answerMs = 5_000;
 // A refused configuration is checked again every few heartbeats: another gateway may have accepted it, or a quiet period ended.
 const heartbeatsPerCheck = 5;
 
+const waitsForStore =
+  'This gateway serves no clients before it has reached the shared store of its fleet (fleet.start: wait): the other gateways would not know of its calls.';
+
+const storeSetBack = (reason: string): string =>
+  `${reason}  Coverage restarts: the time before this does not count towards a quiet period.`;
+
 /** What this gateway has in the outbox. `instance`, `epoch`: as in `GatewayIdentity`. */
-interface OwnOutbox {
-  readonly instance: string;
-  readonly epoch: number;
-  readonly rows: number;
-  readonly since: number | undefined;
-}
+type OwnOutbox = Pick<OutboxState, 'instance' | 'epoch' | 'rows' | 'since' | 'acknowledged' | 'previous'>;
 
 export interface MemberOptions {
   readonly settings: FleetSettings;
   /** Undefined: the ledger cannot be opened. */
   readonly outbox: () => OwnOutbox | undefined;
-  /** Rows that the ledger keeps in memory, because it cannot write them. */
-  readonly unwrittenRows: () => number;
+  /** The rows that the ledger keeps in memory, because it cannot write them. */
+  readonly unwritten: () => Pick<LedgerState, 'unwrittenRows' | 'unwrittenSince'>;
   /** The counts that are on their way to the store. */
   readonly unsentCounts: QuestionOptions['unsentCounts'];
   /** Sends a command to the fleet thread. */
@@ -58,22 +64,34 @@ export class FleetMember {
   readonly view: FleetView;
   readonly #options: MemberOptions;
   // Used while the ledger cannot be opened, because the gateway must be visible nevertheless.
-  readonly #fallbackOutbox: OwnOutbox = { instance: randomUUID(), epoch: Date.now(), rows: 0, since: undefined };
+  readonly #fallbackOutbox: OwnOutbox = {
+    instance: randomUUID(),
+    epoch: Date.now(),
+    rows: 0,
+    since: undefined,
+    acknowledged: undefined,
+    previous: undefined,
+  };
+  readonly #began = Date.now();
   readonly #addresses = ownAddresses();
   /** The `instance` of this gateway, once its fleet thread has read the store. */
   #self: string | undefined;
+  /** What the store had at the last heartbeat. */
+  #memory: StoreMemory | undefined;
   #gateway: ServingGateway | undefined;
   #heartbeatTimer: NodeJS.Timeout | undefined;
   #readTimer: NodeJS.Timeout | undefined;
   #sentHeartbeats = 0;
-  /** Since when the ledger keeps rows in memory, epoch ms; undefined: it keeps none. */
-  #unwrittenSince: number | undefined;
+  /** Why `fleet.members` does not tell which gateways run; undefined: it does. */
+  #membersProblem: string | undefined = 'it was not looked up yet';
   #lastCommandId = 0;
   /** The hash of the current snapshot. It is kept because each heartbeat contains it. */
   #snapshotHash: { readonly snapshot: Snapshot; readonly hash: string } | undefined;
   /** Receives the answer to a command, by the id of the command. */
   readonly #onAnswer = new Map<number, (answer: MembershipAnswer) => void>();
-  #firstAnswer = Promise.withResolvers<void>();
+  /** Resolves when the store has answered a heartbeat, or when the heartbeat has failed. */
+  #nextAnswer = Promise.withResolvers<void>();
+  #isStopped = false;
   readonly #agreement: ConfigAgreement;
   readonly #membersCheckNotices: OutageNotices;
   readonly #configCheckNotices: OutageNotices;
@@ -98,6 +116,17 @@ export class FleetMember {
     });
   }
 
+  /** What the store must still have. A store that lacks it was set back, so its counts are no evidence. Undefined: nothing is known. */
+  get memory(): StoreMemory | undefined {
+    return this.#memory;
+  }
+
+  /** Notes that the store has confirmed a batch. */
+  onSent({ epoch, seq }: BatchNumber): void {
+    const { instance } = this.#ownOutbox;
+    if (this.#memory) this.#memory = { ...this.#memory, acknowledged: { instance, epoch, seq } };
+  }
+
   /** Why this gateway must not become ready, in lines; undefined: it may. */
   get refusal(): readonly string[] | undefined {
     return this.#agreement.refusal;
@@ -108,14 +137,29 @@ export class FleetMember {
     return this.#agreement.announcedConfig;
   }
 
-  /** Makes this gateway visible to the others before it serves clients. Does not wait for a store that is down. */
-  async register(snapshot: Snapshot, now: number): Promise<void> {
-    this.#sendState(snapshot, { versions: [], workers: [] }, { at: now, ready: false });
-    // The timer keeps the process alive: nothing else does before the gateway listens.
-    const limit = new AbortController();
-    const late = sleep(answerMs, undefined, { signal: limit.signal }).catch(() => {});
-    await Promise.race([this.#firstAnswer.promise, late]);
-    limit.abort();
+  /**
+   * Makes this gateway visible to the others before it serves clients. With `fleet.start: wait`, waits until the store has it: no other
+   * gateway would know of the calls of a gateway that has never been heard. `onWait`: called once if that takes long.
+   */
+  async register(snapshot: Snapshot, now: () => number, onWait: () => Promise<void> = async () => {}): Promise<void> {
+    const { start, heartbeat } = this.#options.settings;
+    let isWaiting = false;
+    do {
+      const answer = this.#nextAnswer.promise;
+      this.#sendState(snapshot, { versions: [], workers: [] }, { at: now(), ready: false });
+      // The timer keeps the process alive: nothing else does before the gateway listens.
+      const limit = new AbortController();
+      const late = sleep(answerMs, undefined, { signal: limit.signal }).catch(() => {});
+      await Promise.race([answer, late]);
+      limit.abort();
+      if (start !== 'wait' || this.#self !== undefined) return;
+      if (!isWaiting) {
+        this.#options.notice(waitsForStore);
+        await onWait();
+      }
+      isWaiting = true;
+      await sleep(heartbeat);
+    } while (!this.#isStopped);
   }
 
   /** Compares the configuration with that of the fleet, and reports the state of the gateway from now on. */
@@ -141,11 +185,14 @@ export class FleetMember {
     return 'brownouts' in answer ? answer.brownouts : undefined;
   }
 
-  /** Marks the silent gateways of this name as gone. `failure`: why the store did not answer. */
-  async forget(name: string, reason: string): Promise<ForgetOutcome | { readonly failure: string }> {
+  /**
+   * Marks the silent gateways of this name as gone. `endedAt`: when they ended, if it is known, epoch ms. `failure`: why the store did
+   * not answer.
+   */
+  async forget(name: string, reason: string, endedAt?: number): Promise<ForgetOutcome | { readonly failure: string }> {
     const silent = this.view.instances.filter((one) => one.name === name && one.state === 'silent');
     const lastKnownRows = silent.flatMap(({ row }) => row ?? []);
-    const answer = await this.#ask({ kind: 'forget', name, reason, lastKnownRows });
+    const answer = await this.#ask({ kind: 'forget', name, reason, endedAt, lastKnownRows });
     if ('outcome' in answer) return answer.outcome;
     return { failure: 'failure' in answer ? answer.failure : 'it gave an unexpected answer' };
   }
@@ -160,15 +207,22 @@ export class FleetMember {
       this.#onMembersCheck(report.problem);
       return;
     }
+    if (report.kind === 'setBack') {
+      this.#options.notice(storeSetBack(report.reason));
+      return;
+    }
     if (report.kind === 'gateways') {
       this.#self = report.self;
+      this.#memory = report.memory;
       this.view.update(report.gateways, report.askedAt);
       this.#questions.onGatewayRowsRead(async () => this.#gateway?.flush());
     } else this.view.fail(report.reason);
-    this.#firstAnswer.resolve();
+    this.#nextAnswer.resolve();
+    this.#nextAnswer = Promise.withResolvers();
   }
 
   #onMembersCheck(problem: string | undefined): void {
+    this.#membersProblem = problem;
     const name = this.#options.settings.members?.host;
     if (problem === undefined) this.#membersCheckNotices.recovered(`fleet.members: ${name} lists this gateway.`);
     else
@@ -177,20 +231,13 @@ export class FleetMember {
       );
   }
 
-  /** Why calls may be missing in the ledger. `periodMs`: the length of the period that is read. */
-  reasonOfGap(periodMs: number): string | undefined {
-    const gaps = ledgerGaps(this.view, this.#options.settings.silentAfter, periodMs);
-    return gaps.length === 0 ? undefined : gaps.map(({ text }) => text).join(' ');
-  }
-
-  /** Requests of a version in the other gateways. */
-  loadElsewhere(version: string): Pick<VersionLoad, 'in_flight' | 'waiting'> {
-    return loadElsewhere(this.view.instances, version, this.#self);
-  }
-
-  /** Why a version is not safe to stop; empty if it is. */
-  reasonsNotToStop(version: string): string[] {
-    return reasonsNotToStop(this.view, version);
+  /** Why the backends of a version are not safe to stop; empty if they are. `targets`: those that this gateway has for it. */
+  stopBlockers(version: string, targets: readonly { readonly url: string }[], isAdapted: boolean): StopBlocker[] {
+    const { settings } = this.#options;
+    return [
+      ...stopBlockers(this.view, { version, addresses: addressesOf(targets), isAdapted }),
+      ...unregisteredBlockers(settings, this.#membersProblem),
+    ];
   }
 
   /** A question to the other gateways, for `facts` and `awaitCounts`: does the ledger have all calls that ended before now? */
@@ -200,7 +247,8 @@ export class FleetMember {
   facts(version: string, quiet: number, question: OwnQuestion): FleetFacts {
     const facts = fleetFacts(this.view, version, this.#self, this.#options.settings.silentAfter, quiet);
     const notes = [...facts.notes, ...this.#questions.notes()];
-    return { ...facts, notes, remarksOnUnsent: this.#questions.remarksOnUnsent(version, question) };
+    const gaps = [...facts.gaps, ...unregisteredGaps(this.#options.settings, this.#membersProblem)];
+    return { ...facts, gaps, notes, remarksOnUnsent: this.#questions.remarksOnUnsent(version, question) };
   }
 
   /**
@@ -218,6 +266,7 @@ export class FleetMember {
     clearInterval(this.#heartbeatTimer);
     clearInterval(this.#readTimer);
     this.#heartbeatTimer = undefined;
+    this.#isStopped = true;
   }
 
   get #ownOutbox(): OwnOutbox {
@@ -227,9 +276,8 @@ export class FleetMember {
   /** The rows that the store does not have yet. */
   #spooledRows(): Pick<GatewayState, 'spooled' | 'spooledSince'> {
     const { rows, since } = this.#ownOutbox;
-    const unwrittenRows = this.#options.unwrittenRows();
-    this.#unwrittenSince = unwrittenRows === 0 ? undefined : (this.#unwrittenSince ?? Date.now());
-    return { spooled: rows + unwrittenRows, spooledSince: since ?? this.#unwrittenSince };
+    const { unwrittenRows, unwrittenSince } = this.#options.unwritten();
+    return { spooled: rows + unwrittenRows, spooledSince: earliest(since, unwrittenSince) };
   }
 
   /** Never rejects. */
@@ -264,9 +312,18 @@ export class FleetMember {
   /** `at`: the time of the report, epoch ms. */
   #sendState(snapshot: Snapshot, report: ServingReport, { at, ready }: { at: number; ready: boolean }): void {
     const { settings, release, send } = this.#options;
-    const { instance, epoch } = this.#ownOutbox;
+    const { instance, epoch, acknowledged, previous } = this.#ownOutbox;
     const { name, silentAfter } = settings;
-    const identity: GatewayIdentity = { instance, epoch, name, release, addresses: this.#addresses, silentAfter };
+    const identity: GatewayIdentity = {
+      instance,
+      epoch,
+      name,
+      release,
+      addresses: this.#addresses,
+      silentAfter,
+      began: this.#began,
+      previous,
+    };
     const state: GatewayState = {
       versions: loadsOf(snapshot, report, at),
       config: this.#hashOf(snapshot),
@@ -276,7 +333,7 @@ export class FleetMember {
       counted: this.#questions.countedCalls(report, at),
       questionId: this.#questions.questionId,
     };
-    send({ kind: 'heartbeat', identity, state });
+    send({ kind: 'heartbeat', identity, state, acknowledged });
   }
 
   #hashOf(snapshot: Snapshot): string {

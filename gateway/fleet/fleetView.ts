@@ -1,7 +1,19 @@
-import type { FleetFacts, Remark } from '../retirement/facts.ts';
+import type { FleetSettings } from '../config/snapshot.ts';
+import type { Remark } from '../evidence/remark.ts';
+import type { StopBlocker } from '../evidence/stopEvidence.ts';
+import type { FleetFacts } from '../retirement/facts.ts';
+import { rfc3339 } from '../shared/httpDate.ts';
 import { inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
 import { hourMs } from '../usage/ledger/spans.ts';
-import { type GatewayRow, type GatewayRows, isSilent, leftOrGoneAt, type StoredVersionLoad } from './membership.ts';
+import {
+  type GatewayRow,
+  type GatewayRows,
+  isSilent,
+  leftOrGoneAt,
+  type MistimedRun,
+  maxSkewMs,
+  type StoredVersionLoad,
+} from './membership.ts';
 
 /**
  * `heard`: within `fleet.silent_after`. `left`: it has stopped, and all its counts are in the store. `gone`: it does not exist
@@ -32,8 +44,6 @@ export function monotonicNow(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** The clock of a gateway may differ from that of the store by this much, ms. */
-export const maxSkewMs = 5_000;
 // For the verdict, the difference may be up to an hour, because the ledger counts by hours, but at most this share of the quiet
 // period.
 const maxSkewShare = 0.1;
@@ -42,7 +52,7 @@ const maxSkewShare = 0.1;
 export class FleetView {
   readonly #silentAfter: number;
   readonly #monotonic: () => number;
-  #report: FleetRows = { now: 0, rows: [], unheardAddresses: [] };
+  #report: FleetRows = { now: 0, rows: [], mistimedRuns: [], unheardAddresses: [] };
   #askedAt: number | undefined;
   #storeProblem: string | undefined;
 
@@ -99,6 +109,11 @@ export class FleetView {
       : now + Math.round(this.#monotonic() - this.#askedAt);
   }
 
+  /** The runs that have ended, and whose clock was wrong. */
+  get mistimedRuns(): readonly MistimedRun[] {
+    return this.#report.mistimedRuns ?? [];
+  }
+
   get instances(): readonly FleetInstance[] {
     return instancesOf(this.#report, this.now, this.#silentAfter);
   }
@@ -148,38 +163,102 @@ function mostCommonConfig(heard: readonly GatewayRow[]): string | undefined {
   return firstGroup?.[0];
 }
 
+/** The version whose backends are to be stopped. */
+export interface StoppedVersion {
+  /** The path segment, `v1`. */
+  readonly version: string;
+  /** Its targets in this gateway, as `host:port`. Other gateways may have others for the same version. */
+  readonly addresses: readonly string[];
+  /** True if this gateway serves it through an adapter, and so without its own backends. */
+  readonly isAdapted: boolean;
+}
+
 /**
- * Why a version is not safe to stop: each gateway that serves it, has requests in flight or was not heard. Empty if it is safe.
- * `version`: the path segment, `v1`.
+ * Why the backends of a version are not safe to stop: each gateway that serves the version, has requests in flight, was not heard, or
+ * uses one of the backends for another version. Empty if they are safe to stop.
  */
-export function reasonsNotToStop(view: Pick<FleetView, 'problem' | 'instances'>, version: string): string[] {
-  if (view.problem !== undefined) return [`the shared store does not answer (${printableExcerpt(view.problem, 200)})`];
+export function stopBlockers(view: Pick<FleetView, 'problem' | 'instances'>, stopped: StoppedVersion): StopBlocker[] {
+  if (view.problem !== undefined)
+    return [mayUse(`the shared store does not answer (${printableExcerpt(view.problem, 200)})`)];
+  const { version, isAdapted } = stopped;
   const current = view.instances.filter(({ state }) => state === 'heard' || state === 'silent');
+  const known = current.flatMap(({ row }) => row?.versions[version] ?? []);
+  const ownAddresses = known.filter(({ adapted }) => adapted !== true).flatMap(({ targets = [] }) => targets);
+  const addresses = new Set([...stopped.addresses, ...ownAddresses]);
   const blockers = current.flatMap((one) => {
-    const problem = blockerOf(one, version);
-    return problem === undefined ? [] : [problem];
+    const blocker = (isAdapted ? unheardBlocker(one) : blockerOf(one, version)) ?? backendUse(one, version, addresses);
+    return blocker === undefined ? [] : [blocker];
   });
+  // Gateways report their requests to the backends of other versions, but not those to its former backends.
+  if (isAdapted) return [...blockers, mayUse('other gateways may have requests in flight from before the adapter')];
   if (blockers.length > 0) return blockers;
   // The gateways wrote their rows at different times. So each gateway must be heard after the last gateway became idle.
   const rows = current.flatMap(({ row }) => row ?? []);
   const idleSince = Math.max(...rows.map((row) => idleSinceOf(row, version)));
   const awaitedNames = rows.filter(({ heard }) => heard <= idleSince).map(({ name }) => printableExcerpt(name));
-  if (rows.length === 0) return ['no gateway was heard yet'];
-  return awaitedNames.length === 0 ? [] : [`waiting for the next heartbeat of ${awaitedNames.join(', ')}`];
+  if (rows.length === 0) return [mayUse('no gateway was heard yet')];
+  return awaitedNames.length === 0 ? [] : [mayUse(`waiting for the next heartbeat of ${awaitedNames.join(', ')}`)];
 }
 
-function blockerOf(instance: FleetInstance, version: string): string | undefined {
-  const { state, row } = instance;
+function uses(text: string): StopBlocker {
+  return { text, used: 'yes' };
+}
+
+function mayUse(text: string): StopBlocker {
+  return { text, used: 'not known' };
+}
+
+function unheardBlocker({ state, row, heardAgo = 0, ...instance }: FleetInstance): StopBlocker | undefined {
   const name = printableExcerpt(instance.name);
-  if (row === undefined) return `a gateway at ${name} was never heard`;
-  if (state === 'silent') return `${name} not heard for ${inLargestUnit(instance.heardAgo ?? 0)}`;
+  if (row === undefined) return mayUse(`a gateway at ${name} was never heard`);
+  return state === 'silent' ? mayUse(`${name} not heard for ${inLargestUnit(heardAgo)}`) : undefined;
+}
+
+/** For which version, under whatever name, a gateway uses one of these backends: it serves it, or it still has requests to it. */
+function backendUse(
+  { name, row }: FleetInstance,
+  stopped: string,
+  addresses: ReadonlySet<string>,
+): StopBlocker | undefined {
+  const shownName = printableExcerpt(name);
+  for (const [version, load] of Object.entries(row?.versions ?? {})) {
+    const { targets, incomplete = false } = load;
+    const open = load.in_flight + load.waiting;
+    if (!isServed(load) && open === 0 && !incomplete) continue;
+    const shownVersion = `/${printableExcerpt(version)}`;
+    if (targets === undefined) {
+      if (version === stopped) continue;
+      return mayUse(`${shownName} has an earlier release, which does not report the backends of ${shownVersion}`);
+    }
+    const address = targets.find((one) => addresses.has(one));
+    if (address === undefined) continue;
+    const backend = printableExcerpt(address);
+    if (isServed(load)) return uses(`${shownName} uses ${backend} for ${shownVersion}`);
+    if (open > 0) return uses(`${shownName} has ${plural(open, 'request')} of ${shownVersion} to ${backend}`);
+    return mayUse(
+      `${shownName} has a worker that does not answer, and may have requests of ${shownVersion} to ${backend}`,
+    );
+  }
+  return undefined;
+}
+
+/** Whether a gateway sends new requests of a version to a backend. */
+export function isServed({ stage }: StoredVersionLoad): boolean {
+  return stage !== 'retired' && stage !== 'removed';
+}
+
+function blockerOf(instance: FleetInstance, version: string): StopBlocker | undefined {
+  const { row } = instance;
+  const name = printableExcerpt(instance.name);
+  const unheard = unheardBlocker(instance);
+  if (unheard !== undefined) return unheard;
   // A gateway reports every version that it has had since its start.
-  const load = row.versions[version];
+  const load = row?.versions[version];
   if (load === undefined) return undefined;
-  if (load.stage !== 'retired' && load.stage !== 'removed') return `${name} still serves it`;
+  if (isServed(load)) return uses(`${name} still serves it`);
   const openRequests = load.in_flight + load.waiting;
-  if (openRequests > 0) return `${name} has ${plural(openRequests, 'request')} in flight`;
-  return load.idle_since === null ? `${name} has a worker that does not answer` : undefined;
+  if (openRequests > 0) return uses(`${name} has ${plural(openRequests, 'request')} in flight`);
+  return load.idle_since === null ? mayUse(`${name} has a worker that does not answer`) : undefined;
 }
 
 function idleSinceOf({ versions, started }: GatewayRow, version: string): number {
@@ -201,7 +280,7 @@ export function loadElsewhere(
 
 /** Why calls of the quiet period may be missing in the shared ledger; empty if no call can be missing. `quiet` in ms. */
 export function ledgerGaps(
-  { problem, instances, now }: Pick<FleetView, 'problem' | 'instances' | 'now'>,
+  { problem, instances, now, mistimedRuns = [] }: ViewOfGaps,
   silentAfter: number,
   quiet: number,
 ): Remark[] {
@@ -209,10 +288,25 @@ export function ledgerGaps(
     const text = `The shared ledger cannot be reached: ${printableExcerpt(problem, 200)}.`;
     return [{ code: 'store_unreachable', text }];
   }
-  return instances.flatMap((one) => {
-    const gap = gapOf(one, now, one.row?.silentAfter ?? silentAfter, quiet);
-    return gap === undefined ? [] : [gap];
-  });
+  const gaps = instances.flatMap((one) => gapOf(one, now, one.row?.silentAfter ?? silentAfter, quiet) ?? []);
+  const ended = mistimedRuns
+    .filter((one) => now - one.ended < quiet && isWrongClock(one.skewMs, quiet))
+    .map(({ name, skewMs, ended }): Remark => {
+      const text = `The clock of gateway ${printableExcerpt(name)} was ${differenceInWords(skewMs)} in a run that ended ${inLargestUnit(Math.max(0, now - ended))} ago: its calls have the wrong time.`;
+      return { code: 'clock_differed', text, since: ended };
+    });
+  return [...gaps, ...ended];
+}
+
+type ViewOfGaps = Pick<FleetView, 'problem' | 'instances' | 'now'> & Partial<Pick<FleetView, 'mistimedRuns'>>;
+
+/** Whether the calls of a gateway with such a clock may be outside the quiet period by mistake. */
+function isWrongClock(skewMs: number, quiet: number): boolean {
+  return Math.abs(skewMs) > Math.max(maxSkewMs, Math.min(hourMs, quiet * maxSkewShare));
+}
+
+function differenceInWords(skewMs: number): string {
+  return `${inLargestUnit(Math.abs(skewMs))} ${skewMs > 0 ? 'ahead' : 'behind'}`;
 }
 
 function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet: number): Remark | undefined {
@@ -231,32 +325,44 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
   }
   // `spooled`: the number of rows of counts that this ledger does not have yet.
   const { spooled, spooledSince, skewMs } = row;
-  if (state === 'heard' && Math.abs(skewMs) > Math.max(maxSkewMs, Math.min(hourMs, quiet * maxSkewShare))) {
-    const difference = `${inLargestUnit(Math.abs(skewMs))} ${skewMs > 0 ? 'ahead' : 'behind'}`;
-    return {
-      code: 'clock_differs',
-      text: `The clock of gateway ${name} is ${difference}: its calls have the wrong time.`,
-    };
+  // What is not known of a gateway that is gone is in the losses of the ledger.
+  if (state !== 'heard') return undefined;
+  if (isWrongClock(skewMs, quiet)) {
+    const text = `The clock of gateway ${name} is ${differenceInWords(skewMs)}: its calls have the wrong time.`;
+    return { code: 'clock_differs', text };
   }
   if (spooled === 0) return undefined;
-  const rowsInWords = plural(spooled, 'row');
-  if (state === 'heard') {
-    // `spooledSince` is a time by the clock of the gateway, and `now` a time by the clock of the database.
-    const age = spooledSince === undefined ? 0 : now - (spooledSince - skewMs);
-    // The age is negative if the clock of the gateway was set back after the row began to wait. The real age is then not known, and
-    // `silentAfter` is reported instead.
-    if (Math.abs(age) <= silentAfter) return undefined;
-    const text = `Gateway ${name} has ${rowsInWords} of counts that are not in this ledger yet; the oldest is from ${inLargestUnit(Math.max(age, silentAfter))} ago.`;
-    return { code: 'counts_waiting', text };
-  }
-  if (heardAgo >= quiet) return undefined;
-  const text = `Gateway ${name} is gone, last heard ${inLargestUnit(heardAgo)} ago, and ${rowsInWords} of its counts never reached this ledger.`;
-  return { code: 'counts_lost', text };
+  // `spooledSince` is a time by the clock of the gateway, and `now` a time by the clock of the database.
+  const age = spooledSince === undefined ? 0 : now - (spooledSince - skewMs);
+  // The age is negative if the clock of the gateway was set back after the row began to wait. The real age is then not known, and
+  // `silentAfter` is reported instead.
+  if (Math.abs(age) <= silentAfter) return undefined;
+  const text = `Gateway ${name} has ${plural(spooled, 'row')} of counts that are not in this ledger yet; the oldest is from ${inLargestUnit(Math.max(age, silentAfter))} ago.`;
+  return { code: 'counts_waiting', text };
+}
+
+/** What is not known of a gateway that is gone: its calls after its last report, until it ended. */
+function goneNote({ name, row }: FleetInstance, now: number, quiet: number): Remark[] {
+  if (row === undefined) return [];
+  const { goneAt = now, heard, goneReason, spooled } = row;
+  const ended = row.endedAt ?? goneAt;
+  if (now - ended >= quiet) return [];
+  const why = goneReason === undefined ? '' : ` (${printableExcerpt(goneReason, 200)})`;
+  const end =
+    row.endedAt === undefined ? `was marked as gone at ${rfc3339(goneAt)}` : `ended at ${rfc3339(ended)}, as reported`;
+  const unsent = spooled === 0 ? '' : `, and ${plural(spooled, 'row')} of its counts never reached this ledger`;
+  const period = inLargestUnit(Math.max(1_000, ended - heard));
+  const text = `Gateway ${printableExcerpt(name)} is gone${why}. It was last heard at ${rfc3339(heard)} and ${end}: its calls of this time (${period}) are not known${unsent}.`;
+  const remedy =
+    row.endedAt === undefined
+      ? 'If you know when it ended, say so: version-gateway fleet forget NAME --ended-at TIME.'
+      : undefined;
+  return [{ code: 'gateway_gone', text, since: heard, until: ended + quiet, remedy }];
 }
 
 /** The facts about the fleet for the verdict on a version, except `remarksOnUnsent`. `quiet` in ms. */
 export function fleetFacts(
-  view: FleetView,
+  view: ViewOfGaps,
   version: string,
   self: string | undefined,
   silentAfter: number,
@@ -265,11 +371,34 @@ export function fleetFacts(
   const { instances } = view;
   const heard = instances.filter(({ state }) => state === 'heard').length;
   const load = loadElsewhere(instances, version, self);
-  const notes = instances.flatMap(({ name, state, row, heardAgo = 0 }): Remark[] => {
-    if (state !== 'gone' || row === undefined || row.spooled > 0 || heardAgo >= quiet) return [];
-    const why = row.goneReason === undefined ? '' : ` (${printableExcerpt(row.goneReason, 200)})`;
-    const text = `Gateway ${printableExcerpt(name)} is gone${why}, last heard ${inLargestUnit(heardAgo)} ago: up to 5 s of its counts may be missing.`;
-    return [{ code: 'gateway_gone', text }];
-  });
+  const notes = instances
+    .filter(({ state }) => state === 'gone')
+    .flatMap((instance) => goneNote(instance, view.now, quiet));
   return { heard, inFlight: load.in_flight, waiting: load.waiting, gaps: ledgerGaps(view, silentAfter, quiet), notes };
+}
+
+/** With `fleet.start: serve`, calls of gateways that nobody knows may be missing. Parameters as of `unregisteredReason`. */
+export function unregisteredGaps(settings: StartSettings, membersProblem: string | undefined): Remark[] {
+  const reason = unregisteredReason(settings, membersProblem);
+  if (reason === undefined) return [];
+  const text = `With fleet.start: serve, a gateway may serve clients before the shared store knows it, and ${reason}, so it is not known which gateways exist.`;
+  return [{ code: 'gateways_unknown', text, remedy: 'Set fleet.members, or fleet.start: wait.' }];
+}
+
+/** With `fleet.start: serve`, gateways that nobody knows may use any backend. Parameters as of `unregisteredReason`. */
+export function unregisteredBlockers(settings: StartSettings, membersProblem: string | undefined): StopBlocker[] {
+  const reason = unregisteredReason(settings, membersProblem);
+  return reason === undefined ? [] : [mayUse(`gateways that are not known (fleet.start is serve, and ${reason})`)];
+}
+
+type StartSettings = Pick<FleetSettings, 'start' | 'members'>;
+
+/**
+ * With `fleet.start: serve`, a gateway may serve clients before the store knows it. Only `fleet.members` tells that such a gateway
+ * exists. `membersProblem`: why it does not. Undefined: it is known which gateways exist.
+ */
+function unregisteredReason({ start, members }: StartSettings, membersProblem: string | undefined): string | undefined {
+  if (start !== 'serve' || (members !== undefined && membersProblem === undefined)) return undefined;
+  const why = members === undefined ? 'fleet.members is not set' : `fleet.members cannot be used: ${membersProblem}`;
+  return printableExcerpt(why, 200);
 }

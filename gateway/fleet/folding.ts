@@ -1,7 +1,8 @@
+import { sizeColumns } from '../usage/ledger/schema.ts';
 import { dayMs, msPerSpan, spanAt } from '../usage/ledger/spans.ts';
+import { addUpBrownoutSql, addUpRouteClientSql, addUpSizesSql } from './batchFunctions.ts';
 import type { Sql } from './postgres.ts';
 import { partitionSizes, schemaName, sumTables } from './schema.ts';
-import { addUpBrownoutSql, addUpRouteClientSql } from './writeBatchFunction.ts';
 
 /**
  * The names to fold: all names of a version on one day, except the `keep` names with the most requests. The counts of the folded
@@ -52,6 +53,7 @@ export async function foldNames(sql: Sql, { subject, others, keep, version, day 
     );
   }
   if (subject === 'client') await foldBrownouts(sql, version, day, foldedIds, othersId);
+  else await foldSizes(sql, version, day, foldedIds, othersId);
   await sumBlock(sql, subject, version, day, [...foldedIds, othersId]);
   await correctSeenTimes(sql, subject, version, day, foldedIds, othersId);
 }
@@ -101,6 +103,19 @@ async function foldBrownouts(sql: Sql, version: number, day: number, foldedIds: 
       SELECT version, brownout, $5::int, SUM(refused), MIN(first), MAX(last) FROM removed GROUP BY version, brownout
       ON CONFLICT (version, brownout, client) DO UPDATE SET ${addUpBrownoutSql}`,
     [version, foldedIds, (day + 1) * dayMs, day * dayMs, othersId],
+  );
+}
+
+/** The largest sizes of the folded routes become sizes of `othersId`. */
+async function foldSizes(sql: Sql, version: number, day: number, foldedIds: readonly number[], othersId: number) {
+  await sql.query(
+    `WITH removed AS (
+        DELETE FROM ${schemaName}.sizes WHERE version = $1 AND span = $2 AND route = ANY($3::int[]) RETURNING *
+      )
+      INSERT INTO ${schemaName}.sizes AS t (version, span, route, ${sizeColumns.join(', ')})
+      SELECT version, span, $4::int, ${sizeColumns.map((column) => `MAX(${column})`).join(', ')} FROM removed GROUP BY version, span
+      ON CONFLICT (version, span, route) DO UPDATE SET ${addUpSizesSql}`,
+    [version, day, foldedIds, othersId],
   );
 }
 

@@ -1,5 +1,5 @@
 import type { FleetSettings } from '../config/snapshot.ts';
-import type { OutboxState } from '../usage/ledger/outbox.ts';
+import type { BatchNumber, OutboxState } from '../usage/ledger/outbox.ts';
 import { type FleetRows, monotonicNow } from './fleetView.ts';
 import { forgetGateway } from './forget.ts';
 import { Members } from './members.ts';
@@ -27,13 +27,20 @@ export class Heartbeats {
   #membersCheck: Promise<void> | undefined;
   /** Addresses in `fleet.members` from which no gateway was heard. */
   #unheardAddresses: readonly string[] = [];
+  /** The last batch that the store has confirmed; undefined: none is known, or the store has lost it. */
+  #acknowledged: BatchNumber | undefined;
 
   constructor(store: Sql, settings: FleetSettings, post: (report: MembershipReport) => void) {
-    const { members, silentAfter } = settings;
+    const { members, silentAfter, start } = settings;
     this.#store = store;
     this.#settings = settings;
     this.#post = post;
-    this.#members = members && new Members(members, silentAfter);
+    this.#members = members && new Members(members, silentAfter, start === 'serve');
+  }
+
+  /** The store has this batch. */
+  onSent({ epoch, seq }: BatchNumber): void {
+    this.#acknowledged = { epoch, seq };
   }
 
   onCommand(command: MembershipCommand): void {
@@ -63,17 +70,21 @@ export class Heartbeats {
     await this.#running;
     const lastHeartbeat = this.#lastHeartbeat;
     if (!this.#membership || !lastHeartbeat) return;
-    if (rows === 0) await this.#membership.leave();
+    if (rows === 0) await this.#membership.leave(this.#acknowledged);
     else {
       const problem = 'It has stopped before the store had all its counts.';
-      await this.#membership.writeHeartbeat({
-        ...lastHeartbeat.state,
-        versions: {},
-        ready: false,
-        problem,
-        spooled: rows,
-        spooledSince: since,
-      });
+      await this.#membership.writeHeartbeat(
+        {
+          ...lastHeartbeat.state,
+          versions: {},
+          ready: false,
+          problem,
+          spooled: rows,
+          spooledSince: since,
+          counted: undefined,
+        },
+        this.#acknowledged,
+      );
     }
   }
 
@@ -90,19 +101,26 @@ export class Heartbeats {
     }
   }
 
-  async #writeHeartbeat({ identity, state }: HeartbeatCommand): Promise<void> {
+  async #writeHeartbeat({ identity, state, acknowledged }: HeartbeatCommand): Promise<void> {
     if (this.#membership === undefined || !this.#membership.hasIdentity(identity)) {
       // While its ledger could not be opened, the gateway had a temporary id.
       await this.#membership?.leave();
       this.#membership = new Membership(this.#store, identity);
+      // What the file of the ledger has: it is older than what this thread knows, but may be from an earlier run.
+      this.#acknowledged ??= acknowledged;
     }
-    await this.#membership.writeHeartbeat(state);
+    const reason = await this.#membership.writeHeartbeat(state, this.#acknowledged);
+    if (reason === undefined) return;
+    // The loss is recorded. The batches that are missing cannot be sent again.
+    this.#acknowledged = undefined;
+    this.#post({ kind: 'setBack', reason });
   }
 
   async #read(membership: Membership, { identity }: HeartbeatCommand): Promise<void> {
     const askedAt = monotonicNow();
     const gateways = { ...(await membership.read()), unheardAddresses: this.#unheardAddresses };
-    this.#post({ kind: 'gateways', gateways, self: membership.instance, askedAt });
+    const memory = membership.memory(this.#acknowledged);
+    this.#post({ kind: 'gateways', gateways, self: membership.instance, askedAt, memory });
     this.#checkMembers(gateways, identity.addresses);
   }
 
@@ -137,8 +155,9 @@ export class Heartbeats {
 
   async #execute(command: AnsweredCommand): Promise<MembershipAnswer> {
     if (command.kind === 'forget') {
-      const { name, reason, lastKnownRows } = command;
-      return { outcome: await forgetGateway(this.#store, name, reason, this.#settings.silentAfter, lastKnownRows) };
+      const { name, reason, endedAt, lastKnownRows } = command;
+      const marking = { name, reason, endedAt };
+      return { outcome: await forgetGateway(this.#store, marking, this.#settings.silentAfter, lastKnownRows) };
     }
     if (command.kind === 'brownouts') return { brownouts: await shareBrownouts(this.#store, command.records) };
     if (command.kind === 'writeConfig') await writeSharedConfig(this.#store, command.config);

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { failureOf } from '../usage/ledger/failure.ts';
 import { openLedgerFileToRead } from '../usage/ledger/file.ts';
-import { subjects } from '../usage/ledger/schema.ts';
+import { lossesVersion, sizeColumns, subjects } from '../usage/ledger/schema.ts';
 import { dayMs, hourMs } from '../usage/ledger/spans.ts';
 import { type Postgres, type Sql, StoreError } from './postgres.ts';
 import { getOrSetFleetSalt, migrate, schemaName, sumTables } from './schema.ts';
@@ -140,13 +141,11 @@ async function copyLedger(sql: Sql, ledger: DatabaseSync, file: string): Promise
     },
     hasFleetSalt,
   );
+  await copySizes(sql, ledger, until, Number(meta.get('sizes_since') ?? 0));
   await copyBrownouts(sql, ledger);
   // The id of the file is used as the id of the gateway that wrote it.
   const instance = fileId.slice(0, 32);
-  // The file has no counts from before `kept_from`, even if a run began earlier.
-  const runs = ledger.prepare('SELECT id, MAX(began, ?1) AS began, seen FROM runs WHERE seen >= ?1');
-  for (const { id: runId, began, seen: end } of runs.all(Number(meta.get('kept_from') ?? 0)))
-    await sql.query(`INSERT INTO ${schemaName}.runs VALUES ($1::uuid, $2, $3, $4)`, [instance, runId, began, end]);
+  await copyRuns(sql, ledger, instance, basename(file), Number(meta.get('kept_from') ?? 0));
   // Before `hours_from`, the file has the counts of clients and routes by day only.
   await sql.query(
     `INSERT INTO ${schemaName}.meta AS m VALUES ('hours_from', $1) ON CONFLICT (key) DO UPDATE
@@ -191,6 +190,24 @@ async function copyNames(sql: Sql, ledger: DatabaseSync, subject: string, hasFle
   }
 }
 
+/**
+ * Copies the largest requests of each route. A file of an earlier release has none. `until`: the end of the imported time, and
+ * `sizesSince`: from when on the file has sizes, epoch ms.
+ */
+async function copySizes(sql: Sql, ledger: DatabaseSync, until: number, sizesSince: number): Promise<void> {
+  const hasSizes = ledger.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'sizes'`).get() !== undefined;
+  const keys = ['version', 'span', 'route'];
+  if (hasSizes)
+    await copyTable(sql, ledger, { name: 'sizes', keys, sums: [], minimum: [], maximum: sizeColumns }, true);
+  const knownSince = hasSizes ? sizesSince : until;
+  if (knownSince === 0) return;
+  await sql.query(
+    `INSERT INTO ${schemaName}.meta AS m VALUES ('sizes_since', $1) ON CONFLICT (key) DO UPDATE
+      SET value = GREATEST(m.value::bigint, excluded.value::bigint)::text`,
+    [String(knownSince)],
+  );
+}
+
 /** Copies what the gateway decided about brownouts. Decisions that the fleet already has are kept. */
 async function copyBrownouts(sql: Sql, ledger: DatabaseSync): Promise<void> {
   for (const chunk of chunksOf(ledger, 'SELECT version, at, state, reason, changed FROM brownouts')) {
@@ -201,6 +218,40 @@ async function copyBrownouts(sql: Sql, ledger: DatabaseSync): Promise<void> {
       [JSON.stringify(chunk)],
     );
   }
+}
+
+/**
+ * Copies when the file was written, and which calls may be missing in it. A run that was not closed ended at the latest when the next
+ * one began; the last one may have counted until now. `name`: stands for the name of the gateway.
+ */
+async function copyRuns(
+  sql: Sql,
+  ledger: DatabaseSync,
+  instance: string,
+  name: string,
+  keptFrom: number,
+): Promise<void> {
+  const hasLosses = Number(ledger.prepare('PRAGMA user_version').get()?.['user_version']) >= lossesVersion;
+  // The file has no counts from before `kept_from`, even if a run began earlier.
+  const runs = ledger
+    .prepare(
+      `SELECT id, MAX(began, ?1) AS began, seen, ${hasLosses ? 'closed' : '1 AS closed'},
+        LEAD(began) OVER (ORDER BY seen, id) AS next FROM runs WHERE seen >= ?1`,
+    )
+    .all(keptFrom);
+  for (const { id, began, seen, closed, next } of runs) {
+    const ended = closed === 0 ? Math.max(Number(seen), Number(next ?? Date.now())) : null;
+    await sql.query(
+      `INSERT INTO ${schemaName}.runs (instance, epoch, began, seen, closed, name, ended) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+      [instance, id, began, seen, closed, name, ended],
+    );
+  }
+  const losses = hasLosses ? ledger.prepare('SELECT version, began, ended, reason FROM losses').all() : [];
+  for (const { version, began, ended, reason } of losses)
+    await sql.query(
+      `INSERT INTO ${schemaName}.lost_counts (version, began, ended, reason, instance) VALUES ($1, $2, $3, $4, $5)`,
+      [version, began, ended, reason, instance],
+    );
 }
 
 interface CopiedTable {

@@ -1,8 +1,10 @@
 import type { FleetSettings } from '../config/snapshot.ts';
 import type { LedgerDatabase, LedgerValue } from '../usage/ledger/database.ts';
-import { schemaVersion } from '../usage/ledger/schema.ts';
-import { type PooledConnection, Postgres, StoreError } from './postgres.ts';
-import { assertReadable, schemaName } from './schema.ts';
+import { lossesVersion, schemaVersion } from '../usage/ledger/schema.ts';
+import type { StoreMemory } from './membership.ts';
+import { type PooledConnection, Postgres, type Sql, StoreError } from './postgres.ts';
+import { awaitQueued, lastQueued, whileQueueIsClosed } from './queuedBatches.ts';
+import { assertReadable, refusedStatement, schemaName } from './schema.ts';
 
 // The limit of one statement. Together with the time to connect, it is shorter than the admin API waits for an answer.
 const defaultTimeoutMs = 20_000;
@@ -10,6 +12,8 @@ const defaultTimeoutMs = 20_000;
 const serverShare = 0.9;
 // Compiling a statement, or starting processes that run it in parallel, costs more CPU time than these statements take.
 const plannerSettings = 'SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0';
+// After so many times in which batches arrived while others were added, the gateways have to wait.
+const mostAdditions = 3;
 
 /** The ledger that the gateways of a fleet share, for reading. Runs one statement at a time, each within a transaction. */
 export class FleetLedger implements LedgerDatabase {
@@ -17,6 +21,8 @@ export class FleetLedger implements LedgerDatabase {
   /** Unlike a ledger file, the store is never replaced by another one while the gateway runs. */
   readonly isCurrent = true;
   readonly isShared = true;
+  /** What the store must have. Set before a query. Undefined: nothing is known. */
+  memory: StoreMemory | undefined;
   readonly #postgres: Postgres;
   readonly #beginSql: string;
   /** True from `begin` to `end`. */
@@ -39,12 +45,12 @@ export class FleetLedger implements LedgerDatabase {
     settings: Pick<FleetSettings, 'store' | 'passwordFile'>,
     timeoutMs = defaultTimeoutMs,
   ): Promise<FleetLedger> {
-    return new FleetLedger(await Postgres.open(settings, { connections: 1, queryTimeoutMs: timeoutMs }), timeoutMs);
+    return new FleetLedger(await Postgres.open(settings, { queryTimeoutMs: timeoutMs }), timeoutMs);
   }
 
-  /** Always the version of this release: `assertReadable` rejects a store that lacks a table or column. */
+  /** At least the version of this release: `assertReadable` rejects a store that lacks a table or column. */
   async schemaVersion(): Promise<number> {
-    return schemaVersion;
+    return Math.max(schemaVersion, lossesVersion);
   }
 
   async all<Row extends object>(sql: string, values: readonly LedgerValue[]): Promise<Row[]> {
@@ -92,14 +98,51 @@ export class FleetLedger implements LedgerDatabase {
     }
   }
 
+  /** The sums have every batch whose confirmation the transaction sees: a gateway may have left after the confirmation. */
   async #beginTransaction(): Promise<PooledConnection> {
     const connection = await this.#postgres.connect();
     // Set here, so that `end` releases the connection if one of these statements fails.
     this.#connection = connection;
-    await connection.query(this.#beginSql);
-    await assertReadable(connection);
+    for (let additions = 0; additions < mostAdditions; additions += 1)
+      if (await this.#beginIfAdded(connection)) return connection;
+    await whileQueueIsClosed(this.#postgres, async () => {
+      const hasBegun = (await this.#beginIfAdded(connection)) || (await this.#beginIfAdded(connection));
+      // A replica does not know the lock.
+      if (!hasBegun) throw new StoreError('batches arrive while others are added up.  Ask again', refusedStatement);
+    });
     return connection;
   }
+
+  /** @returns false if batches were queued: they are added now, and no transaction has begun */
+  async #beginIfAdded(connection: PooledConnection): Promise<boolean> {
+    await connection.query(this.#beginSql);
+    await assertReadable(connection);
+    await assertRemembered(connection, this.memory);
+    const last = await lastQueued(connection);
+    if (last === undefined) return true;
+    await connection.query('ROLLBACK');
+    await awaitQueued(connection, last);
+    return false;
+  }
+}
+
+/**
+ * Checks, in the transaction of a query, that the store still has what it confirmed to this gateway: otherwise it was set back since the
+ * last heartbeat, and counts of any gateway may be missing. @throws StoreError
+ */
+async function assertRemembered(sql: Sql, memory: StoreMemory | undefined): Promise<void> {
+  if (memory === undefined) return;
+  const { instance, epoch, beat, acknowledged } = memory;
+  const [row] = await sql.query<{ beat: boolean; batch: boolean }>(
+    `SELECT EXISTS (SELECT 1 FROM gateways WHERE instance = $1 AND epoch >= $2 AND (epoch > $2 OR beat >= $3)) AS beat,
+      $4::uuid IS NULL OR EXISTS (SELECT 1 FROM writers WHERE instance = $4 AND epoch = $5 AND seq >= $6) AS batch`,
+    [instance, epoch, beat, acknowledged?.instance ?? null, acknowledged?.epoch ?? null, acknowledged?.seq ?? null],
+  );
+  if (row?.beat && row.batch) return;
+  throw new StoreError(
+    'it was set back to an earlier time, so counts may be missing.  Ask again in a few seconds',
+    refusedStatement,
+  );
 }
 
 /** The statement with `$1`, `$2`, … in place of each `?`. */

@@ -13,6 +13,8 @@ const maintenanceLock = 0x56474d54;
 const aheadMs = 40 * dayMs;
 // The longest wait for a query that reads a table which is to be dropped or sorted. If it takes longer, a later run tries again.
 const lockTimeout = '2s';
+// The longest wait for a gateway that adds batches.
+const namesLockTimeout = '20s';
 // When a partition ended this long ago, hardly any new rows arrive in it.
 const sortedAfterMs = 2 * dayMs;
 // A partition cannot be read or written while it is sorted. Sorting a partition of this size takes a few seconds.
@@ -85,14 +87,17 @@ async function deleteOld(sql: Sql, now: number, retention: number): Promise<void
   // A longer retention does not bring back what was deleted.
   const keptFrom = Math.max(spanAt('day', now - retention) * dayMs, meta.get('kept_from') ?? 0);
   if (meta.get('hours_from') === hoursFrom && meta.get('kept_from') === keptFrom) return;
+  await sql.query(`SET LOCAL lock_timeout = '${namesLockTimeout}'`);
+  // Taken before the tables are locked: a gateway that adds batches holds it while it waits for the tables.
+  await sql.query(`SELECT ${schemaName}.lock_names_1()`);
   await sql.query(`SET LOCAL lock_timeout = '${lockTimeout}'`);
   for (const { name, spanLength } of sumTables) {
     const isDeletedEarly = spanLength === 'hour' && !name.startsWith('version');
     await dropPartitions(sql, name, spanLength, isDeletedEarly ? Math.max(hoursFrom, keptFrom) : keptFrom);
   }
-  await sql.query(`SELECT pg_advisory_xact_lock(${namesLock})`);
   const day = spanAt('day', keptFrom);
-  await sql.query(`DELETE FROM ${schemaName}.version_day_instance WHERE span < $1`, [day]);
+  for (const table of ['version_day_instance', 'sizes'])
+    await sql.query(`DELETE FROM ${schemaName}.${table} WHERE span < $1`, [day]);
   for (const usageTable of ['version_client', 'route_client', 'brownout_client'])
     await sql.query(`DELETE FROM ${schemaName}.${usageTable} WHERE last < $1`, [keptFrom]);
   await sql.query(`DELETE FROM ${schemaName}.brownouts WHERE at < $1`, [keptFrom]);
@@ -105,7 +110,9 @@ async function deleteOld(sql: Sql, now: number, retention: number): Promise<void
       `DELETE FROM ${schemaName}.${nameTable} WHERE id NOT IN (SELECT ${column} FROM ${schemaName}.${usageTable})`,
     );
   }
-  await sql.query(`DELETE FROM ${schemaName}.runs WHERE seen < $1`, [keptFrom]);
+  // If the clock of a run was wrong, `seen` is wrong, too.
+  await sql.query(`DELETE FROM ${schemaName}.runs WHERE GREATEST(seen, ended) < $1`, [keptFrom]);
+  await sql.query(`DELETE FROM ${schemaName}.lost_counts WHERE ended < $1`, [keptFrom]);
   // A gateway may send batches after an absence longer than the retention, so the number of its last batch is kept twice as long.
   await sql.query(`DELETE FROM ${schemaName}.writers WHERE at < now() - $1::float8 * interval '1 ms'`, [2 * retention]);
   await setMeta(sql, 'hours_from', String(hoursFrom));

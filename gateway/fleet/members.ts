@@ -21,6 +21,7 @@ export interface MembersCheck {
 export class Members {
   readonly #dnsName: HostPort;
   readonly #silentAfter: number;
+  readonly #isAtOnce: boolean;
   /** The answer of the last lookup that worked. */
   #listedAddresses: readonly string[] = [];
   /** Since when each listed address has had no gateway, by the clock of the database. */
@@ -28,10 +29,14 @@ export class Members {
   /** When a lookup last listed this gateway; before that, the time of the first lookup. By the clock of the database. */
   #listedAt: number | undefined;
 
-  /** `silentAfter` in ms. */
-  constructor(name: HostPort, silentAfter: number) {
+  /**
+   * `silentAfter` in ms. `isAtOnce`: an address from which no gateway was heard is reported at once, because gateways may serve clients
+   * before the store knows them. Otherwise it is reported after `silentAfter`.
+   */
+  constructor(name: HostPort, silentAfter: number, isAtOnce = false) {
     this.#dnsName = name;
     this.#silentAfter = silentAfter;
+    this.#isAtOnce = isAtOnce;
   }
 
   /** After a failed lookup, no gateway is reported as gone. `ownAddresses`: the addresses of this gateway. Never throws. */
@@ -73,7 +78,8 @@ export class Members {
     const claimed = new Set(recentRows.flatMap(({ addresses }) => addresses.map(plainAddress)));
     const unclaimed = this.#listedAddresses.filter((address) => !claimed.has(address));
     this.#unclaimedSince = new Map(unclaimed.map((address) => [address, this.#unclaimedSince.get(address) ?? now]));
-    return unclaimed.filter((address) => now - (this.#unclaimedSince.get(address) ?? now) > this.#silentAfter);
+    const unheardFor = (address: string): number => now - (this.#unclaimedSince.get(address) ?? now);
+    return unclaimed.filter((address) => this.#isAtOnce || unheardFor(address) > this.#silentAfter);
   }
 }
 

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import type { Pool, PoolClient } from 'pg';
-import { reasonOf } from '../config/fault.ts';
 import type { FleetSettings } from '../config/snapshot.ts';
+import { needsFiles, readStoreAccess, type StoreAccess } from './storeAccess.ts';
 
 // A store that does not answer must not keep a heartbeat or an operator waiting.
 const connectTimeoutMs = 5_000;
@@ -52,17 +52,24 @@ export class StoreError extends Error {
  * stand between the gateway and the server. Only this file loads the package `pg`.
  */
 export class Postgres implements Sql, Transactions {
-  readonly #pool: Pool;
+  /** Undefined: a connection needs no file. */
+  readonly #readAccess: (() => StoreAccess) | undefined;
+  readonly #createPool: (access: StoreAccess) => Pool;
+  #access: StoreAccess;
+  #pool: Pool;
+  /** Why the files cannot be read now. The last content that could be read stays in use. */
+  #fileProblem: string | undefined;
 
-  private constructor(pool: Pool) {
-    this.#pool = pool;
-    // An idle connection that breaks is replaced when it is needed next.
-    pool.on('error', () => {});
+  private constructor(settings: StoreSettings, createPool: (access: StoreAccess) => Pool) {
+    this.#readAccess = needsFiles(settings) ? () => readStoreAccess(settings) : undefined;
+    this.#createPool = createPool;
+    this.#access = readStoreAccess(settings);
+    this.#pool = createPool(this.#access);
   }
 
-  /** Connects at the first query. @throws StoreError if `pg` is not installed or the password cannot be read */
+  /** Connects at the first query. @throws StoreError if `pg` is not installed, or if the password or a certificate cannot be read */
   static async open(
-    { store, passwordFile }: Pick<FleetSettings, 'store' | 'passwordFile'>,
+    settings: StoreSettings,
     { connections = 2, queryTimeoutMs = defaultQueryTimeoutMs }: PostgresOptions = {},
   ): Promise<Postgres> {
     const { default: pg } = await import('pg').catch((error: NodeJS.ErrnoException) => {
@@ -70,9 +77,9 @@ export class Postgres implements Sql, Transactions {
         throw new StoreError('fleet.store needs the package pg.  Install it: npm install pg@8');
       throw new StoreError(`the package pg cannot be loaded: ${error.message}`);
     });
-    return new Postgres(
-      new pg.Pool({
-        connectionString: passwordFile === undefined ? store : withPassword(store, passwordFile),
+    const createPool = (access: StoreAccess): Pool => {
+      const pool = new pg.Pool({
+        ...access,
         max: connections,
         connectionTimeoutMillis: connectTimeoutMs,
         query_timeout: queryTimeoutMs,
@@ -81,15 +88,23 @@ export class Postgres implements Sql, Transactions {
         types: {
           getTypeParser: (oid, format) => (integerTypes.has(oid) ? Number : pg.types.getTypeParser(oid, format)),
         },
-      }),
-    );
+      });
+      // An idle connection that breaks is replaced when it is needed next.
+      pool.on('error', () => {});
+      return pool;
+    };
+    try {
+      return new Postgres(settings, createPool);
+    } catch (error) {
+      throw new StoreError(messageOf(error));
+    }
   }
 
   async query<Row extends object>(sql: string, values: readonly unknown[] = []): Promise<Row[]> {
     try {
-      return (await this.#pool.query<Row>(sql, [...values])).rows;
+      return (await this.#currentPool().query<Row>(sql, [...values])).rows;
     } catch (error) {
-      throw storeError(error);
+      throw this.#withFileProblem(storeError(error));
     }
   }
 
@@ -112,16 +127,44 @@ export class Postgres implements Sql, Transactions {
   /** Takes a connection for the caller alone. @throws StoreError */
   async connect(): Promise<PooledConnection> {
     try {
-      return connectionOf(await this.#pool.connect());
+      return connectionOf(await this.#currentPool().connect());
     } catch (error) {
-      throw storeError(error);
+      throw this.#withFileProblem(storeError(error));
     }
   }
 
   async close(): Promise<void> {
     await this.#pool.end();
   }
+
+  /**
+   * The connections for the present content of the files: a password or a certificate may be replaced at any time. The connections of
+   * the former content end when they are released.
+   */
+  #currentPool(): Pool {
+    if (this.#readAccess === undefined || this.#pool.ending) return this.#pool;
+    try {
+      const access = this.#readAccess();
+      this.#fileProblem = undefined;
+      if (isDeepStrictEqual(access, this.#access)) return this.#pool;
+      const former = this.#pool;
+      this.#access = access;
+      this.#pool = this.#createPool(access);
+      void former.end();
+    } catch (error) {
+      this.#fileProblem = messageOf(error);
+    }
+    return this.#pool;
+  }
+
+  /** The server may refuse the former password because the file with the new one cannot be read. */
+  #withFileProblem(error: StoreError): StoreError {
+    if (this.#fileProblem === undefined) return error;
+    return new StoreError(`${error.message}; and ${this.#fileProblem}`, error.code);
+  }
 }
+
+type StoreSettings = Pick<FleetSettings, 'store' | 'passwordFile'>;
 
 // The type ids of bigint and numeric, which `pg` returns as text. The sums of a ledger are far below 2^53.
 const integerTypes = new Set([20, 1700]);
@@ -153,20 +196,33 @@ function connectionOf(client: PoolClient): PooledConnection {
   };
 }
 
-function withPassword(store: string, file: string): string {
-  const url = new URL(store);
-  try {
-    url.password = encodeURIComponent(readFileSync(file, 'utf8').trim());
-  } catch (error) {
-    throw new StoreError(`fleet.password_file: ${file} cannot be read: ${reasonOf(error)}`);
-  }
-  return url.href;
-}
-
 function storeError(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
-  const { message, code } = error as Error & { code?: string };
+  const { message, code = '', reason } = error as Error & { code?: string; reason?: string };
   if (message === 'Query read timeout') return new StoreError('it did not answer in time');
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    const remedy = 'Write a name of the certificate into the URL of the store';
+    return new StoreError(`its certificate is for another host name: ${reason ?? message}  ${remedy}`, code);
+  }
+  if (unknownIssuerCodes.includes(code)) {
+    const remedy = 'For a private CA, add its file to the URL of the store: sslrootcert=/path/ca.pem';
+    // Node adds a remedy of its own after a semicolon.
+    const [cause] = message.split(';');
+    return new StoreError(`its certificate is not signed by a known CA (${cause}).  ${remedy}`, code);
+  }
   // A host with several addresses fails with an AggregateError that has no message.
-  return new StoreError(message || code || 'the connection failed', code);
+  return new StoreError(message || code || 'the connection failed', code || undefined);
+}
+
+// https://docs.openssl.org/master/man3/X509_STORE_CTX_get_error/
+const unknownIssuerCodes = [
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+];
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

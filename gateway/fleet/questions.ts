@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FleetSettings, Snapshot } from '../config/snapshot.ts';
+import type { Remark } from '../evidence/remark.ts';
 import { stageWithWaivers } from '../lifecycle/stage.ts';
 import { earliestOf, type ServingReport } from '../observability/report.ts';
-import type { Remark } from '../retirement/facts.ts';
+import { addressesOf } from '../shared/targetAddress.ts';
 import type { FleetView } from './fleetView.ts';
 import type { GatewayRow, GatewayState, VersionLoad } from './membership.ts';
 import { type CountedCalls, type CountsQuestion, countingNotes, type UnsentCounts, unsentCalls } from './unsent.ts';
@@ -15,6 +16,8 @@ const countsWaitMs = 3 * readIntervalMs;
 // the verdict reads their answers after the wait.
 const shownMs = 30_000;
 const pollMs = 250;
+// A store that answers has a heartbeat after a fraction of this time.
+const lastBeatMs = 2_000;
 // A process passes on its counts this often. If it stops answering, its counts since the last time are still in its memory.
 const flushMs = 5_000;
 
@@ -28,7 +31,7 @@ export interface QuestionOptions {
   readonly release: string;
   readonly view: FleetView;
   /** The counts of this gateway that are on their way to the store. */
-  readonly unsentCounts: Pick<UnsentCounts, 'calls' | 'earlierRunUnsentSince'>;
+  readonly unsentCounts: Pick<UnsentCounts, 'calls' | 'earlierRunUnsentSince' | 'lossesSince'>;
   /** The id of this gateway in the store. */
   readonly self: () => string | undefined;
   /** Writes the state of this gateway to the store, and reads the states of the others. False: this gateway is starting or stopping. */
@@ -74,6 +77,7 @@ export class CountsQuestions {
     const unsentTimes = [
       ...unresponsiveTimes,
       ...(unsentCounts.earlierRunUnsentSince === undefined ? [] : [unsentCounts.earlierRunUnsentSince - flushMs]),
+      ...(unsentCounts.lossesSince === undefined ? [] : [unsentCounts.lossesSince]),
     ];
     return {
       at,
@@ -116,6 +120,7 @@ export class CountsQuestions {
       for (;;) {
         const isOver = performance.now() > deadline || view.problem !== undefined;
         const reasons = await this.#reasonsOfMissingCalls(versions, flushAndReport, question);
+        if (reasons.size === 0 && versions.length > 0) await this.#beatOnce();
         if (reasons.size === 0 || isOver) return reasons;
         const nextRead = this.#nextRead.promise;
         if (!(await sendHeartbeat())) return reasons;
@@ -126,6 +131,15 @@ export class CountsQuestions {
     } finally {
       setTimeout(() => this.#shown.delete(question.id), shownMs).unref();
     }
+  }
+
+  /**
+   * Waits for the next heartbeat, or for `lastBeatMs`. A query after it checks that the store still has this heartbeat, and so everything
+   * that the store had before, such as the answers of the other gateways.
+   */
+  async #beatOnce(): Promise<void> {
+    const nextRead = this.#nextRead.promise;
+    if (await this.#options.sendHeartbeat()) await Promise.race([nextRead, sleep(lastBeatMs)]);
   }
 
   /** Looks for new questions after the rows of the gateways were read. `sendCounts`: sends the counts of this gateway to the store. */
@@ -185,10 +199,17 @@ export function loadsOf(
   return Object.fromEntries(
     [...versionNames].map((name): [string, VersionLoad] => {
       const version = snapshot.versions.get(name);
+      const report = reportByName.get(name);
+      // An adapter sends the requests of its version to the backends of another version.
+      const from = version?.adapter?.mode === 'serve' ? snapshot.versions.get(version.adapter.from) : undefined;
+      // A target that an edit has removed may still have requests.
+      const inUse = report?.targets.filter(({ inFlight }) => inFlight > 0) ?? [];
       const load = {
         stage: version ? stageWithWaivers(version, now) : ('removed' as const),
-        in_flight: reportByName.get(name)?.inFlight ?? 0,
-        waiting: reportByName.get(name)?.waiting ?? 0,
+        in_flight: report?.inFlight ?? 0,
+        waiting: report?.waiting ?? 0,
+        targets: addressesOf([...((from ?? version)?.targets ?? report?.targets ?? []), ...inUse]),
+        ...(from && { adapted: true }),
       };
       return [name, incomplete ? { ...load, incomplete } : load];
     }),

@@ -1,20 +1,24 @@
 import { subjects } from '../usage/ledger/schema.ts';
 import { msPerSpan } from '../usage/ledger/spans.ts';
 import { otherClients } from '../usage/usageRow.ts';
+import { batchFunctions, createQueue, createSizes, type SumTable } from './batchFunctions.ts';
 import { type Postgres, type Sql, StoreError } from './postgres.ts';
-import { type SumTable, writeBatchFunction } from './writeBatchFunction.ts';
+import { runsOfGateways } from './runsSchema.ts';
 
 // The tables of the shared store, in a schema of their own. The tables of the usage counts have the names and columns of the ledger
 // on SQLite. They are partitioned by time, so that counts older than the retention are deleted by dropping partitions.
 
 /** The PostgreSQL schema that contains all tables. */
 export const schemaName = 'version_gateway';
-const storeVersion = 5;
+const storeVersion = 7;
 // The SQLSTATE of a refused statement: the store answers, but this release cannot use it.
-const refusedStatement = '42000';
-// The numbers of advisory locks. Gateways take turns to migrate the store, and to fold names: to count them together as others.
+export const refusedStatement = '42000';
+// The numbers of advisory locks. Gateways take turns to migrate the store, to fold names (to count them together as others), and to
+// add queued batches.
 const migrationLock = 0x56474d49;
 export const namesLock = 0x56474644;
+const addingLock = 0x56474142;
+export const queueLock = 0x56475142;
 
 /** How many spans of each length a partition has. It covers 10 days, 30 days, or one block, which is 30 days. */
 export const partitionSizes = { hour: 240, day: 30, block: 1 } as const;
@@ -58,7 +62,7 @@ const routeClientPartitions = Array.from(
     `CREATE TABLE route_client_p${number} PARTITION OF route_client FOR VALUES WITH (MODULUS 16, REMAINDER ${number});`,
 ).join('\n');
 
-const writeBatch = writeBatchFunction({ schemaName, namesLock, sumTables, counts: countColumns });
+const batchTables = { schemaName, namesLock, addingLock, queueLock, sumTables, counts: countColumns };
 
 const createTables = `
   CREATE TABLE meta (key text PRIMARY KEY, value text NOT NULL);
@@ -144,27 +148,28 @@ const createClientName = `
 
 /** The statements that migrate the store by one version each. They only add, so that gateways of two releases can share the store. */
 const migrations: readonly string[] = [
-  `${createTables} ${createClientName} ${createPartitions} ${writeBatch}`,
+  `${createTables} ${createClientName} ${createPartitions}`,
   // report: what the gateway reports besides the other columns, as JSON; null: of an earlier release.
   `ALTER TABLE gateways ADD COLUMN report jsonb;`,
   // first and used of a route are NULL if an earlier release has written the row: they are not known. No row is changed, so
   // that the migration of a large store takes no longer than that of a small one.
-  `SELECT pg_advisory_xact_lock(${namesLock});
-    ${['pair_hour', 'pair_day'].map((table) => `ALTER TABLE ${table} ${addColumns(['served', 'failing', 'refused'])};`).join('\n')}
+  `${['pair_hour', 'pair_day'].map((table) => `ALTER TABLE ${table} ${addColumns(['served', 'failing', 'refused'])};`).join('\n')}
     ALTER TABLE version_client ${addColumns(['accepted'])};
-    ALTER TABLE route_client ADD COLUMN first bigint, ADD COLUMN used bigint;
-    ${writeBatch}`,
+    ALTER TABLE route_client ADD COLUMN first bigint, ADD COLUMN used bigint;`,
   // The refused requests of each client in each brownout. brownout: its start; first, last: epoch ms.
   `CREATE TABLE brownout_client (
      version integer NOT NULL, brownout bigint NOT NULL, client integer NOT NULL,
      refused bigint NOT NULL, first bigint NOT NULL, last bigint NOT NULL, PRIMARY KEY (version, brownout, client)
-   );
-   ${writeBatch}`,
+   );`,
   // What was decided about each brownout: approved, skipped, stopped or ended.
   `CREATE TABLE brownouts (
      version text NOT NULL, at bigint NOT NULL, state text NOT NULL, reason text, changed bigint NOT NULL,
      PRIMARY KEY (version, at)
    );`,
+  runsOfGateways(schemaName),
+  // A new store has no runs, so nothing was counted without sizes.
+  `${createSizes(schemaName)} ${createQueue(batchTables)} ${batchFunctions(batchTables)}
+   SELECT forget_sizes() WHERE EXISTS (SELECT 1 FROM runs);`,
 ];
 
 /** Creates or migrates the tables. @throws StoreError, also if a later release has made the store unusable for this one */
@@ -179,8 +184,10 @@ export async function migrate(postgres: Postgres): Promise<void> {
     await sql.query(`SET LOCAL search_path TO ${schemaName}`);
     const { version, compatible } = await versionOf(sql);
     if (compatible > storeVersion) throw tooNew(version);
-    for (const statements of migrations.slice(version)) await sql.query(statements);
     if (version >= storeVersion) return;
+    // Batches lock the same tables, but in another order.
+    await sql.query(`SELECT pg_advisory_xact_lock(${namesLock})`);
+    for (const statements of migrations.slice(version)) await sql.query(statements);
     await setMeta(sql, 'version', String(storeVersion));
     await setMeta(sql, 'compatible', '1');
   });

@@ -9,6 +9,8 @@ export interface SharedConfig {
   readonly hash: string;
   /** The name of the gateway that accepted it. */
   readonly gateway: string;
+  /** The settings under which it answers requests, as text; null: a gateway of an earlier release accepted it. */
+  readonly answers: string | null;
 }
 
 /**
@@ -16,11 +18,11 @@ export interface SharedConfig {
  * another format. @throws StoreError
  */
 export async function readSharedConfig(sql: Sql): Promise<SharedConfig | undefined> {
-  const [row] = await sql.query<{ config: unknown; hash: string; gateway: string }>(
-    `SELECT config, hash, gateway FROM ${schemaName}.accepted`,
+  const [row] = await sql.query<Omit<SharedConfig, 'config'> & { readonly config: unknown }>(
+    `SELECT config, hash, gateway, (SELECT value FROM ${schemaName}.meta WHERE key = 'answers') AS answers FROM ${schemaName}.accepted`,
   );
   const config = row && acceptedFrom(row.config);
-  return config && { config, hash: row.hash, gateway: row.gateway };
+  return config && { ...row, config };
 }
 
 /** A configuration that a gateway has accepted. */
@@ -28,6 +30,8 @@ export interface NewSharedConfig {
   readonly record: StoredConfig;
   readonly hash: string;
   readonly gateway: string;
+  /** `AnswerSettings` as text. */
+  readonly answers: string;
   /** How long ago the gateway accepted it, ms. */
   readonly age: number;
 }
@@ -36,13 +40,20 @@ export interface NewSharedConfig {
  * Stores a configuration, unless the store has one that was accepted later: this gateway may have been cut off from the
  * store. @throws StoreError
  */
-export async function writeSharedConfig(sql: Sql, { record, hash, gateway, age }: NewSharedConfig): Promise<void> {
+export async function writeSharedConfig(
+  sql: Sql,
+  { record, hash, gateway, age, answers }: NewSharedConfig,
+): Promise<void> {
   await sql.query(
-    `INSERT INTO ${schemaName}.accepted AS a (id, config, hash, gateway, at)
-     VALUES (1, $1, $2, $3, now() - $4 * interval '1 millisecond')
-     ON CONFLICT (id) DO UPDATE SET config = excluded.config, hash = excluded.hash, gateway = excluded.gateway, at = excluded.at
-     WHERE a.at <= excluded.at`,
-    [JSON.stringify(record), hash, gateway, age],
+    `WITH stored AS (
+       INSERT INTO ${schemaName}.accepted AS a (id, config, hash, gateway, at)
+       VALUES (1, $1, $2, $3, now() - $4 * interval '1 millisecond')
+       ON CONFLICT (id) DO UPDATE SET config = excluded.config, hash = excluded.hash, gateway = excluded.gateway, at = excluded.at
+       WHERE a.at <= excluded.at RETURNING 1
+     )
+     INSERT INTO ${schemaName}.meta AS m SELECT 'answers', $5 FROM stored
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+    [JSON.stringify(record), hash, gateway, age, answers],
   );
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openLedgerFileToRead } from '../usage/ledger/file.ts';
 import type { OutboxState } from '../usage/ledger/outbox.ts';
 import type { Sql } from './postgres.ts';
+import { addAllQueued } from './queuedBatches.ts';
 import { schemaName } from './schema.ts';
 import { isStatementFailure, isTransient } from './storeConnection.ts';
 
@@ -25,6 +26,8 @@ export interface FleetBatch {
   readonly seen: number;
   /** When coverage restarted; undefined if it continues. */
   readonly restarted: number | undefined;
+  /** The calls of this gateway that may be missing in the ledger: a list of `Loss`, as JSON. Absent: none are. */
+  readonly losses?: string;
   /** The salt of the tags in the rows. */
   readonly salt: string;
   /** The `UsageBatch` as JSON. */
@@ -42,6 +45,15 @@ export interface ShipperEvents {
   readonly onSent: (batch: FleetBatch, outcome: BatchOutcome) => void;
   /** The store answers, but does not accept the batch. It is sent again later. */
   readonly onRefused: (reason: string) => void;
+  readonly queue: BatchQueue;
+}
+
+/** The queue of batches in the store. */
+export interface BatchQueue {
+  /** A batch was put into the queue. */
+  onQueued(): void;
+  /** Adds the queued batches: the queue takes no more. */
+  makeRoom(): Promise<void>;
 }
 
 /** Sends the batches of the outbox to the store, in order, each until the store has it. */
@@ -94,7 +106,7 @@ export class Shipper {
     try {
       const batch = readOldestBatch(this.#file);
       if (batch === undefined) return void (await this.#awaitRemoval());
-      const outcome = await writeBatch(this.#store, batch);
+      const outcome = await writeBatch(this.#store, batch, this.#events.queue);
       this.#failuresInARow = 0;
       const removal = this.#awaitRemoval();
       this.#events.onSent(batch, outcome);
@@ -132,12 +144,13 @@ function readOldestBatch(file: string): FleetBatch | undefined {
   try {
     const row = database
       .prepare(
-        `SELECT (SELECT value FROM meta WHERE key = 'instance') AS instance, epoch, seq, began, seen, restarted, salt, rows
+        `SELECT (SELECT value FROM meta WHERE key = 'instance') AS instance, epoch, seq, began, seen, restarted,
+          COALESCE(losses, '[]') AS losses, salt, rows
           FROM outbox WHERE rows IS NOT NULL ORDER BY epoch, seq LIMIT 1`,
       )
       .get();
     if (row === undefined) return undefined;
-    const { instance, epoch, seq, began, seen, restarted, salt, rows } = row;
+    const { instance, epoch, seq, began, seen, restarted, losses, salt, rows } = row;
     return {
       instance: String(instance),
       epoch: Number(epoch),
@@ -145,6 +158,7 @@ function readOldestBatch(file: string): FleetBatch | undefined {
       began: Number(began),
       seen: Number(seen),
       restarted: restarted === null ? undefined : Number(restarted),
+      losses: String(losses),
       salt: String(salt),
       rows: String(rows),
     };
@@ -153,12 +167,24 @@ function readOldestBatch(file: string): FleetBatch | undefined {
   }
 }
 
-/** Adds a batch to the store. The store adds it only once, even if it is sent again. @throws StoreError */
-export async function writeBatch(sql: Sql, batch: FleetBatch): Promise<BatchOutcome> {
-  const { instance, epoch, seq, began, seen, restarted, salt, rows } = batch;
-  const [row] = await sql.query<{ outcome: BatchOutcome }>(
-    `SELECT ${schemaName}.write_batch_1($1, $2, $3, $4, $5, $6, $7, $8) AS outcome`,
-    [instance, epoch, seq, began, seen, restarted ?? null, salt, rows],
-  );
-  return row?.outcome ?? 'applied';
+/**
+ * Adds a batch to the store, or puts it into the queue of the store. The store takes it only once, even if it is sent again.
+ * Without `queue`, a queued batch waits until somebody reads the sums or adds the batches of other gateways. @throws StoreError
+ */
+export async function writeBatch(
+  sql: Sql,
+  batch: FleetBatch,
+  queue: BatchQueue = { onQueued: () => {}, makeRoom: () => addAllQueued(sql) },
+): Promise<BatchOutcome> {
+  const { instance, epoch, seq, began, seen, restarted, losses = '[]', salt, rows } = batch;
+  for (;;) {
+    const [row] = await sql.query<{ outcome: BatchOutcome | 'full'; is_queued: boolean }>(
+      `SELECT outcome, is_queued FROM ${schemaName}.write_batch_2($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      [instance, epoch, seq, began, seen, restarted ?? null, losses, salt, rows],
+    );
+    if (row?.is_queued) queue.onQueued();
+    const outcome = row?.outcome ?? 'applied';
+    if (outcome !== 'full') return outcome;
+    await queue.makeRoom();
+  }
 }

@@ -1,7 +1,8 @@
+import type { Loss } from '../evidence/coverage.ts';
+import type { Remark } from '../evidence/remark.ts';
 import { earliestOf } from '../observability/report.ts';
-import type { Remark } from '../retirement/facts.ts';
 import { inLargestUnit, printableExcerpt } from '../shared/text.ts';
-import type { OutboxState } from '../usage/ledger/outbox.ts';
+import type { BatchNumber, OutboxState } from '../usage/ledger/outbox.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
 /** Version → a time, epoch ms: the store has the calls that ended before it. Absent: the store has all calls of the version. */
@@ -29,10 +30,7 @@ export interface CountsQuestion {
   readonly at: number;
 }
 
-/** `epoch`: the number of the run of the gateway. `seq`: the number of the batch in this run. */
-type BatchNumber = Pick<NonNullable<OutboxState['oldest']>, 'epoch' | 'seq'>;
-
-type QueueState = Pick<OutboxState, 'epoch' | 'oldest' | 'newest' | 'since'>;
+type QueueState = Pick<OutboxState, 'epoch' | 'oldest' | 'newest' | 'since'> & Partial<Pick<OutboxState, 'losses'>>;
 
 /** The counts that the processes of this gateway have passed on to the ledger, and that the store may not have yet. */
 export class UnsentCounts {
@@ -42,6 +40,10 @@ export class UnsentCounts {
   #inOutbox: { readonly calls: ReadonlyMap<string, number>; readonly last: BatchNumber } | undefined;
   /** Since when counts of an earlier run of this gateway wait, epoch ms. Their versions are not known. */
   earlierRunUnsentSince: number | undefined;
+  /** Calls that may be missing, and that may not be in the outbox yet. */
+  #newLosses: readonly Loss[] = [];
+  /** The same, in the outbox. */
+  #waitingLosses: readonly Loss[] = [];
 
   /** `since`: no call in the batch ended before it, epoch ms. */
   add(batch: UsageBatch, since: number): void {
@@ -51,8 +53,14 @@ export class UnsentCounts {
     }
   }
 
-  /** `hasWrittenAll`: all batches that were added are in the outbox. */
-  onOutbox({ epoch, oldest, newest, since }: QueueState, hasWrittenAll: boolean): void {
+  addLosses(losses: readonly Loss[]): void {
+    this.#newLosses = [...this.#newLosses, ...losses];
+  }
+
+  /** `hasWrittenAll`: all batches and losses that were added are in the outbox. */
+  onOutbox({ epoch, oldest, newest, since, losses = [] }: QueueState, hasWrittenAll: boolean): void {
+    this.#waitingLosses = losses;
+    if (hasWrittenAll) this.#newLosses = [];
     this.earlierRunUnsentSince = oldest !== undefined && oldest.epoch !== epoch ? since : undefined;
     if (this.#inOutbox && (oldest === undefined || isBefore(this.#inOutbox.last, oldest))) this.#inOutbox = undefined;
     if (this.#inOutbox || !hasWrittenAll || this.#notInOutbox.size === 0) return;
@@ -60,8 +68,22 @@ export class UnsentCounts {
     this.#notInOutbox = new Map();
   }
 
+  /** A loss that the store does not know of is like a call that it does not have. */
   get calls(): UnsentCalls {
-    return earliestOf([this.#inOutbox?.calls ?? [], this.#notInOutbox].map((calls) => Object.fromEntries(calls)));
+    const ofVersions = this.#losses.filter(({ version }) => version !== '');
+    const lossTimes = ofVersions.map(({ version, from }) => ({ [version]: from }));
+    const counts = [this.#inOutbox?.calls ?? [], this.#notInOutbox].map((calls) => Object.fromEntries(calls));
+    return earliestOf([...counts, ...lossTimes]);
+  }
+
+  /** Since when calls of any version may be missing, without the knowledge of the store; undefined: none are. Epoch ms. */
+  get lossesSince(): number | undefined {
+    const ofAllVersions = this.#losses.filter(({ version }) => version === '');
+    return ofAllVersions.length === 0 ? undefined : Math.min(...ofAllVersions.map(({ from }) => from));
+  }
+
+  get #losses(): readonly Loss[] {
+    return [...this.#newLosses, ...this.#waitingLosses];
   }
 }
 
@@ -73,7 +95,7 @@ function isBefore(a: BatchNumber, b: BatchNumber): boolean {
 export interface CountingGateway {
   readonly name: string;
   readonly release: string;
-  /** Undefined: the gateway has an earlier release, which does not report it. */
+  /** Undefined: the gateway does not report it, because it has an earlier release or has stopped with unsent counts. */
   readonly counted: CountedCalls | undefined;
   /** How far its clock is ahead of that of the store, ms. */
   readonly skewMs: number;
@@ -90,28 +112,63 @@ export function unsentCalls(
   questionId: CountsQuestion['id'],
   asker: string,
 ): Remark[] {
-  return gateways.flatMap(({ name, counted, skewMs }): Remark[] => {
-    if (counted === undefined) return [];
-    const { at, answers, unsent, all: ofAllVersions = Number.POSITIVE_INFINITY } = counted;
-    const unsentSince = Math.min(ofAllVersions, unsent[version] ?? Number.POSITIVE_INFINITY);
+  return callsMissingIn(gateways, version, questionId, ({ answers }, unsentSince) => {
     const answer = answers?.[asker];
-    if (answer !== undefined && answer.id >= questionId && unsentSince >= answer.at) return [];
-    const period = inLargestUnit(Math.max(0, questionId - (Math.min(unsentSince, at) - skewMs)));
+    return answer !== undefined && answer.id >= questionId && unsentSince >= answer.at;
+  });
+}
+
+/**
+ * The same for a reader that is no gateway, so that nobody answers it: the ledger has every call that ended before `instant` if each
+ * gateway has written its row and its report after it, and had sent all calls that ended before it. `instant`: by the clock of the store,
+ * epoch ms.
+ */
+export function unreportedCalls(
+  gateways: readonly (CountingGateway & { readonly heard: number })[],
+  version: string,
+  instant: number,
+): Remark[] {
+  return gateways.flatMap((one) =>
+    callsMissingIn([one], version, instant, ({ at }, unsentSince) => {
+      return one.heard >= instant && Math.min(at, unsentSince) - one.skewMs >= instant;
+    }),
+  );
+}
+
+/** `hasSent`: whether a gateway had sent all calls that ended before `instant`, if calls since `unsentSince` may be unsent. */
+function callsMissingIn(
+  gateways: readonly CountingGateway[],
+  version: string,
+  instant: number,
+  hasSent: (counted: CountedCalls, unsentSince: number) => boolean,
+): Remark[] {
+  return gateways.flatMap((gateway): Remark[] => {
+    const { name, counted, skewMs } = gateway;
+    if (counted === undefined) return [unknownCounts(gateway)];
+    const { at, unsent, all: ofAllVersions = Number.POSITIVE_INFINITY } = counted;
+    const unsentSince = Math.min(ofAllVersions, unsent[version] ?? Number.POSITIVE_INFINITY);
+    if (hasSent(counted, unsentSince)) return [];
+    const period = inLargestUnit(Math.max(0, instant - (Math.min(unsentSince, at) - skewMs)));
     const text = `Gateway ${printableExcerpt(name)} may have had calls of /${version} in the last ${period} that are not in this ledger yet. Ask again in a few seconds.`;
     return [{ code: 'calls_unsent', text }];
   });
 }
 
+/** Of an earlier release, or of a run that has stopped before the store had all its counts. */
+function unknownCounts({ name, release }: CountingGateway): Remark {
+  const text = `Gateway ${printableExcerpt(name)} (release ${printableExcerpt(release)}) does not report the counts that it has not sent: calls to it of the last seconds may be missing.`;
+  return {
+    code: 'counts_unknown',
+    text,
+    remedy: 'Update it, or stop it with a signal while the shared store answers.',
+  };
+}
+
 /** How recent the counts of these gateways are. `now`: by the clock of the store, epoch ms. */
 export function countingNotes(gateways: readonly CountingGateway[], now: number): Remark[] {
-  const ofEarlierReleases = gateways.filter(({ counted }) => counted === undefined);
-  const notes = ofEarlierReleases.map(({ name, release }): Remark => {
-    const text = `Gateway ${printableExcerpt(name)} has release ${printableExcerpt(release)}, which does not report the counts that it has not sent: calls to it of the last seconds may be missing.`;
-    return { code: 'counts_unknown', text };
-  });
   const reportTimes = gateways.flatMap(({ counted, skewMs }) => (counted ? [counted.at - skewMs] : []));
-  if (reportTimes.length === 0) return notes;
+  if (reportTimes.length === 0) return [];
   const age = inLargestUnit(Math.max(0, now - Math.min(...reportTimes)));
   const text = `The other gateways have reported their calls up to ${age} ago; later ones are not in this answer.`;
-  return [...notes, { code: 'counted_up_to', text }];
+  return [{ code: 'counted_up_to', text }];
 }

@@ -3,6 +3,7 @@ import type { OutboxState } from '../usage/ledger/outbox.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { maintainStore } from './maintenance.ts';
 import { Postgres } from './postgres.ts';
+import { QueuedBatchAdder } from './queuedBatches.ts';
 import { Shipper } from './shipper.ts';
 import { StoreConnection } from './storeConnection.ts';
 import type { FleetCommand, FleetReport, FleetWorkerData } from './workerMessages.ts';
@@ -35,9 +36,14 @@ const store = new StoreConnection(
   // A store that hangs, or whose connection was cut without a reset, counts as lost after this time.
   { queryTimeoutMs: Math.max(settings.silentAfter, leastTimeoutMs) },
 );
+const queue = new QueuedBatchAdder(settings, store, (problem) => post({ kind: 'queueAdded', problem }));
 const shipper = new Shipper(store, ledger.store, {
-  onSent: ({ epoch, seq }, outcome) => post({ kind: 'sent', epoch, seq, outcome }),
+  onSent: ({ epoch, seq }, outcome) => {
+    heartbeats.onSent({ epoch, seq });
+    post({ kind: 'sent', epoch, seq, outcome });
+  },
   onRefused: (reason) => post({ kind: 'refused', reason }),
+  queue,
 });
 const heartbeats = new Heartbeats(store, settings, post);
 
@@ -86,6 +92,7 @@ try {
 async function stop({ ms, unwrittenRows }: Omit<Extract<FleetCommand, { kind: 'stop' }>, 'kind'>): Promise<void> {
   const isShipped = await shipper.drain(ms);
   shipper.stop();
+  queue.stop();
   for (const timer of maintenanceTimers) clearTimeout(timer);
   const rows = unwrittenRows + (isShipped ? 0 : (outbox?.rows ?? 0));
   await heartbeats.end({ rows, since: outbox?.since }).catch(() => {});

@@ -1,10 +1,10 @@
 import type { FleetSettings } from '../config/snapshot.ts';
-import type { OutboxState } from '../usage/ledger/outbox.ts';
+import type { BatchNumber, OutboxState } from '../usage/ledger/outbox.ts';
 import type { LedgerSettings } from '../usage/ledger/writableLedger.ts';
 import type { BrownoutRecord } from '../usage/usageRow.ts';
 import type { FleetRows } from './fleetView.ts';
 import type { ForgetOutcome } from './forget.ts';
-import type { GatewayIdentity, GatewayRow, GatewayState } from './membership.ts';
+import type { GatewayIdentity, GatewayRow, GatewayState, StoreMemory } from './membership.ts';
 import type { NewSharedConfig, SharedConfig } from './sharedConfig.ts';
 import type { BatchOutcome } from './shipper.ts';
 
@@ -39,6 +39,8 @@ export type FleetReport =
   | { readonly kind: 'sent'; readonly epoch: number; readonly seq: number; readonly outcome: BatchOutcome }
   /** The store answers, but does not accept the oldest batch. */
   | { readonly kind: 'refused'; readonly reason: string }
+  /** An attempt to add queued batches. `problem`: why it failed; undefined: it has succeeded. */
+  | { readonly kind: 'queueAdded'; readonly problem: string | undefined }
   /** The result of a maintenance. `problem`: why it failed; undefined: it has succeeded. */
   | { readonly kind: 'maintained'; readonly problem: string | undefined }
   /** The salt of the fleet. `isReplaced`: `usage.tag_key` of this gateway has just replaced the former salt. */
@@ -46,7 +48,13 @@ export type FleetReport =
 
 /** A message about this gateway as a member of the fleet. `id`: the answer has the same id. */
 export type MembershipCommand =
-  | { readonly kind: 'heartbeat'; readonly identity: GatewayIdentity; readonly state: GatewayState }
+  | {
+      readonly kind: 'heartbeat';
+      readonly identity: GatewayIdentity;
+      readonly state: GatewayState;
+      /** The last batch that the store has confirmed, as the ledger file has it. */
+      readonly acknowledged: BatchNumber | undefined;
+    }
   /** Reads the rows of the gateways, without a heartbeat. */
   | { readonly kind: 'read' }
   | { readonly kind: 'readConfig'; readonly id: number }
@@ -58,13 +66,26 @@ export type MembershipCommand =
       readonly id: number;
       readonly name: string;
       readonly reason: string;
+      /** Epoch ms. */
+      readonly endedAt: number | undefined;
       /** The rows of silent gateways with this name, as this gateway read them last. The store may have lost them. */
       readonly lastKnownRows: readonly GatewayRow[];
     };
 
 export type MembershipReport =
-  /** After a heartbeat or a `read`. `self`: the id of this gateway. `askedAt`: when the store was asked, in ms of a monotonic clock. */
-  | { readonly kind: 'gateways'; readonly gateways: FleetRows; readonly self: string; readonly askedAt: number }
+  /**
+   * After a heartbeat or a `read`. `self`: the id of this gateway. `askedAt`: when the store was asked, in ms of a monotonic clock.
+   * `memory`: what the store had before.
+   */
+  | {
+      readonly kind: 'gateways';
+      readonly gateways: FleetRows;
+      readonly self: string;
+      readonly askedAt: number;
+      readonly memory: StoreMemory;
+    }
+  /** A heartbeat has noticed that the store lacks counts that it had. */
+  | { readonly kind: 'setBack'; readonly reason: string }
   /** A heartbeat could not be written, or the rows of the gateways could not be read. */
   | { readonly kind: 'heartbeatFailed'; readonly reason: string }
   /** After a check of `fleet.members`. `problem`: why the check cannot tell which gateways are gone. */

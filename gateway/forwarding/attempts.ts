@@ -24,7 +24,7 @@ export class Attempts {
 
   /** The exchange counts towards the limit of its target from now on, also while its body is collected. */
   occupyTarget(): void {
-    this.#outbound.target.inFlight += 1;
+    this.#outbound.occupyTarget();
     this.#occupiesTarget = true;
   }
 
@@ -41,8 +41,10 @@ export class Attempts {
   /** The head of the response has arrived. */
   onAnswered(status: number): void {
     const { target, stats } = this.#outbound;
-    stats.answeredAfter = performance.now() - stats.sentAt;
+    const answeredAt = performance.now();
+    stats.answeredAfter = answeredAt - stats.sentAt;
     if (this.#record) this.#record.status = status;
+    target.health.answeredAt = answeredAt;
     if (target.health.awaitsSuccess) target.health.succeeded();
   }
 
@@ -55,12 +57,10 @@ export class Attempts {
 
   /** Sends the request again, if that is safe after this failure and allowed. False: it was not sent again. */
   retry(kind: WireFailureKind, bodyStarted: boolean): boolean {
-    const { attempts, method, hasBody, target: failedTarget } = this.#outbound;
+    const { attempts, method, hasBody } = this.#outbound;
     if (this.#count >= attempts) return false;
     const where = retryWhere(kind, { method, hasBody, bodyStarted, connection: this.connection });
     if (where === 'nowhere' || !this.#outbound.replaceTarget(where)) return false;
-    failedTarget.inFlight -= 1;
-    this.#outbound.target.inFlight += 1;
     this.#outbound.stats.retries += 1;
     this.#send(this.#outbound.target.connections.connect(this.#outbound.timeouts.connect));
     return true;
@@ -69,7 +69,7 @@ export class Attempts {
   /** The exchange no longer occupies the target. */
   finish(): void {
     this.#endRecord();
-    if (this.#occupiesTarget) this.#outbound.target.inFlight -= 1;
+    if (this.#occupiesTarget) this.#outbound.releaseTarget();
     this.#occupiesTarget = false;
   }
 
@@ -129,8 +129,8 @@ export type RetryWhere = RetryTarget | 'nowhere';
  */
 export function retryWhere(kind: WireFailureKind, { method, hasBody, bodyStarted, connection }: Attempt): RetryWhere {
   if (bodyStarted) return 'nowhere';
-  // All addresses of the host were tried. Waiting for the same target again would only double the timeout.
-  if (kind === 'connect-timeout') return 'elsewhere';
+  // All addresses of the host were tried, or it has none. Waiting for the same target again would only double the timeout.
+  if (kind === 'connect-timeout' || kind === 'unresolved') return 'elsewhere';
   if (neverConnected(kind) || kind === 'untrusted') return 'anywhere';
   const isSafe = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
   if (kind !== 'lost' || connection.responseBegun || hasBody || !isSafe) return 'nowhere';
@@ -138,7 +138,7 @@ export function retryWhere(kind: WireFailureKind, { method, hasBody, bodyStarted
 }
 
 function neverConnected(kind: WireFailureKind): boolean {
-  return kind === 'unreachable' || kind === 'connect-timeout';
+  return kind === 'unresolved' || kind === 'unreachable' || kind === 'connect-timeout';
 }
 
 /** Whether the target closed a reused connection just when the request was sent. That is not a failure of the target. */

@@ -9,6 +9,7 @@ import type { ProblemCode } from '../problems/catalogue.ts';
 import type { Problem } from '../problems/problem.ts';
 import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
+import type { ConnectionLoad } from '../upstream/targetLimits.ts';
 import type { ServerSpan } from './correlationIds.ts';
 import type { PendingUpgrade } from './pendingUpgrade.ts';
 import type { RenderedHead } from './renderedHead.ts';
@@ -35,6 +36,8 @@ export interface IncomingRequest {
   readonly complete: boolean;
   /** The whole body as latin1 text, if it arrived together with the head. There are no events for it. */
   readonly wholeBody?: string | undefined;
+  /** The load of its connection, if that carries several requests at the same time. */
+  readonly connectionLoad?: ConnectionLoad | undefined;
   /** The body is read as soon as there is a listener for `data`. */
   on(event: 'data', listener: (chunk: Buffer) => void): this;
   on(event: 'end', listener: () => void): this;
@@ -139,9 +142,13 @@ export interface Outbound {
   readonly span: ServerSpan | undefined;
   /** Undefined for nearly all exchanges. */
   readonly observer: ResponseObserver | undefined;
+  /** Counts the exchange towards the limit of its target. */
+  occupyTarget(): void;
+  /** The exchange no longer counts towards the limit. */
+  releaseTarget(): void;
   /**
-   * The target has failed: replaces `target` by the one for the retry, which may be the same. False: no retry, because the
-   * budget is used up, no target may be used, or `where` is `elsewhere` and there is no other target.
+   * The target has failed: replaces `target`, which the exchange occupies, by the one for the retry, which may be the same. False: no
+   * retry, because the budget is used up, no target may be used, or `where` is `elsewhere` and there is no other target.
    */
   replaceTarget(where: RetryTarget): boolean;
   /** How the fields of the response are changed for the client. */
@@ -204,6 +211,8 @@ export class ExchangeStats {
   answeredAfter: number | undefined;
   bytesIn = 0;
   bytesOut = 0;
+  /** The size of a request body that was collected before it was sent, as the client sent it. */
+  collectedBytes = 0;
   retries = 0;
   /** Only if a span of the exchange is exported. */
   attempts: AttemptRecord[] | undefined;
@@ -248,6 +257,8 @@ export type AwaitedParty = 'target' | 'client';
 
 export function failureOf({ kind, cause }: WireFailure, awaited: AwaitedParty): Failure {
   switch (kind) {
+    case 'unresolved':
+      return { code: 'TARGET_UNRESOLVED', fault: 'target', cause };
     case 'unreachable':
       return { code: 'TARGET_REFUSED', fault: 'target', cause };
     case 'exhausted':

@@ -201,6 +201,7 @@ export class CollectedBody implements Timed {
 
   readonly #onEnd = (): void => {
     this.#stopReading();
+    this.#outbound.stats.collectedBytes = this.#size;
     this.#adapt(Buffer.concat(this.#chunks));
   };
 

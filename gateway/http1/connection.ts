@@ -1,18 +1,20 @@
-import type { LookupFunction, Socket } from 'node:net';
-import { performance } from 'node:perf_hooks';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from './deadlines.ts';
 import { ReadBuffer } from './readBuffer.ts';
-import { ResponseHeads } from './responseHead.ts';
+import type { ResponseHeads } from './responseHead.ts';
 import { type ResponseHandler, ResponseReader, type WireFailureKind } from './responseReader.ts';
 import { TextSocket, writeText } from './textSocket.ts';
 
-interface ConnectionOwner {
+/** What a connection reports to its pool, or to the probe that made it. */
+export interface ConnectionOwner {
   /** Parses the heads of its connections, which come from one target. */
   readonly heads: ResponseHeads;
   /** `announced`: how long the target keeps the connection open, according to its Keep-Alive field, ms. */
   onIdle(connection: Connection, announced: number | undefined): void;
   onClose(connection: Connection): void;
+  /** A connection could not be made, or the target has ended it without notice. */
+  onLost?(wasConnected: boolean): void;
 }
 
 /** A connection to a target. It carries one exchange at a time, and is idle in its pool in between. */
@@ -22,19 +24,24 @@ export class Connection implements Timed, SocketEvents {
   earlierExchanges = -1;
   /** For writing bodies and for pausing. Only this class reads from it. */
   readonly socket: Socket;
+  readonly #endpoint: Endpoint;
   readonly #owner: ConnectionOwner;
   readonly #reader: ResponseReader;
   readonly #readBuffer = new ReadBuffer();
   /** The kind of failure if the connection closes now. */
-  #failureOnClose: 'unreachable' | 'exhausted' | 'untrusted' | 'lost' = 'unreachable';
+  #failureOnClose: 'unresolved' | 'unreachable' | 'exhausted' | 'untrusted' | 'lost';
+  /** The request head, until the connection is open. */
+  #unsentHead = '';
   #requestSent = false;
   #idleTimeout = 0;
   #closeCause = 'closed';
 
   constructor(endpoint: Endpoint, connectTimeout: number, owner: ConnectionOwner) {
+    this.#endpoint = endpoint;
     this.#owner = owner;
     this.#reader = new ResponseReader(owner.heads);
     this.deadline = deadlineIn(connectTimeout);
+    this.#failureOnClose = isIP(endpoint.host) === 0 ? 'unresolved' : 'unreachable';
     this.socket = openSocket(endpoint, this, this.#readBuffer);
     watchDeadline(this);
   }
@@ -67,8 +74,11 @@ export class Connection implements Timed, SocketEvents {
     this.#idleTimeout = firstByte;
     this.#requestSent = isRequestComplete;
     this.#reader.begin(handler, expectResponseBody);
+    if (!this.#isConnected) {
+      this.#unsentHead = head;
+      return;
+    }
     writeText(this.socket, head);
-    if (!this.#isConnected) return;
     this.setIdleTimeout(firstByte);
     if (!isRequestComplete) handler.onConnected();
   }
@@ -96,8 +106,15 @@ export class Connection implements Timed, SocketEvents {
   }
 
   onDeadline(): void {
-    if (this.#reader.handler) this.#fail(this.#isConnected ? 'timeout' : 'connect-timeout', 'timed out');
-    else this.destroy();
+    if (!this.#isConnected) this.#noteLoss();
+    if (!this.#reader.handler) this.destroy();
+    else if (this.#isConnected) this.#fail('timeout', 'timed out');
+    else if (this.#failureOnClose === 'unresolved') this.#fail('unresolved', 'the name was not resolved in time');
+    else this.#fail('connect-timeout', 'timed out');
+  }
+
+  onResolved(): void {
+    if (this.#failureOnClose === 'unresolved') this.#failureOnClose = 'unreachable';
   }
 
   onTcpConnected(): void {
@@ -105,7 +122,23 @@ export class Connection implements Timed, SocketEvents {
   }
 
   onConnected(): void {
+    const isCurrent = this.#endpoint.isCurrent?.(this.socket.remoteAddress ?? '') ?? true;
+    if (isCurrent === true) this.#open();
+    else void isCurrent.then((isStillCurrent) => this.#onConfirmed(isStillCurrent));
+  }
+
+  #onConfirmed(isCurrent: boolean): void {
+    if (this.closed) return;
+    if (isCurrent) this.#open();
+    else if (this.#reader.handler)
+      this.#fail('unresolved', 'the address that was connected no longer belongs to the name');
+    else this.destroy();
+  }
+
+  #open(): void {
     this.#failureOnClose = 'lost';
+    if (this.#unsentHead !== '') writeText(this.socket, this.#unsentHead);
+    this.#unsentHead = '';
     this.setIdleTimeout(this.#idleTimeout);
     this.#reader.handler?.onConnected();
   }
@@ -144,16 +177,23 @@ export class Connection implements Timed, SocketEvents {
   }
 
   onEnd(): void {
-    if (!this.#reader.handler) this.socket.destroy();
+    if (!this.#reader.handler) {
+      this.#noteLoss();
+      this.socket.destroy();
+    }
     // The other direction of a tunnel may still be open.
     else if (this.#reader.isTunnel) this.#reader.handler.onEnd([]);
     else if (this.#reader.endsWithConnection) this.#onResponse();
-    else this.#fail('lost', 'closed by the target');
+    else {
+      this.#noteLoss();
+      this.#fail('lost', 'closed by the target');
+    }
   }
 
   onError(error: NodeJS.ErrnoException): void {
     this.#closeCause = error.message;
     if (error.code === 'EMFILE' || error.code === 'ENFILE') this.#failureOnClose = 'exhausted';
+    else this.#noteLoss();
   }
 
   onClose(): void {
@@ -161,6 +201,11 @@ export class Connection implements Timed, SocketEvents {
     this.#readBuffer.release();
     this.#owner.onClose(this);
     if (this.#reader.handler) this.#fail(this.#failureOnClose, this.#closeCause);
+  }
+
+  /** At once, and not when the connection is closed: a connection that is made in between must know it. */
+  #noteLoss(): void {
+    if (this.#failureOnClose !== 'unresolved') this.#owner.onLost?.(this.#isConnected);
   }
 
   #fail(kind: WireFailureKind, cause: string): void {
@@ -177,6 +222,8 @@ export interface Endpoint {
   readonly tls: ConnectionOptions | undefined;
   /** Replaces the system's resolver. Several addresses are tried one after the other. */
   readonly lookup?: LookupFunction;
+  /** Asked when a connection is made: whether the address still belongs to the host. If not, nothing is sent. */
+  readonly isCurrent?: (remoteAddress: string) => true | Promise<boolean>;
 }
 
 interface SocketEvents {
@@ -185,6 +232,8 @@ interface SocketEvents {
    * valid until the next read. False pauses reading until `resume`.
    */
   onRead(buffer: Buffer, length: number): boolean;
+  /** The host name has an address, or several: called for each. */
+  onResolved(): void;
   /** With TLS: the TCP connection is open, the handshake not complete. */
   onTcpConnected(): void;
   onConnected(): void;
@@ -198,6 +247,9 @@ function openSocket(endpoint: Endpoint, events: SocketEvents, readBuffer: ReadBu
   const socket = endpoint.tls ? connectSecure(endpoint, events) : connectPlain(endpoint, events, readBuffer);
   return socket
     .setNoDelay(true)
+    .on('lookup', (error: Error | null) => {
+      if (!error) events.onResolved();
+    })
     .on('end', () => events.onEnd())
     .on('error', (error) => events.onError(lastOf(error)))
     .on('close', () => events.onClose());
@@ -225,66 +277,4 @@ function connectSecure({ host, port, tls, lookup }: Endpoint, events: SocketEven
 function lastOf(error: Error): Error {
   const last: unknown = error instanceof AggregateError ? error.errors.at(-1) : undefined;
   return last instanceof Error ? last : error;
-}
-
-// Idle connections are closed this long before the announced time, so that no request is sent while the target closes them.
-const closeEarlyMs = 1000;
-
-/** The connections to one target. Their number is not limited here: `limits` of the version are checked before. */
-export class ConnectionPool implements ConnectionOwner {
-  readonly heads = new ResponseHeads();
-  readonly #endpoint: Endpoint;
-  #size = 0;
-  // The connection that became idle last is reused first, so that surplus connections time out.
-  readonly #idle: Connection[] = [];
-  /** How long an idle connection is kept, ms; 0: no limit. */
-  keepAlive: number;
-  #closing = false;
-
-  constructor(endpoint: Endpoint, keepAlive: number) {
-    this.#endpoint = endpoint;
-    this.keepAlive = keepAlive;
-  }
-
-  get size(): number {
-    return this.#size;
-  }
-
-  /** An idle connection that is still open. */
-  reuse(): Connection | undefined {
-    for (let idle = this.#idle.pop(); idle; idle = this.#idle.pop()) if (!idle.closed) return idle;
-    return undefined;
-  }
-
-  /** An idle connection, or a new one that must connect within `timeout` ms. */
-  acquire(timeout: number): Connection {
-    return this.reuse() ?? this.connect(timeout);
-  }
-
-  connect(timeout: number): Connection {
-    this.#size += 1;
-    return new Connection(this.#endpoint, timeout, this);
-  }
-
-  onIdle(connection: Connection, announced: number | undefined): void {
-    const usableMs = announced === undefined ? Number.POSITIVE_INFINITY : announced - closeEarlyMs;
-    if (this.#closing || usableMs <= 0) {
-      connection.destroy();
-      return;
-    }
-    connection.deadline = performance.now() + Math.min(this.keepAlive || Number.POSITIVE_INFINITY, usableMs);
-    this.#idle.push(connection);
-  }
-
-  onClose(connection: Connection): void {
-    this.#size -= 1;
-    const index = this.#idle.indexOf(connection);
-    if (index !== -1) this.#idle.splice(index, 1);
-  }
-
-  /** Closes idle connections now, and the others when their exchange ends. */
-  close(): void {
-    this.#closing = true;
-    for (const connection of this.#idle.splice(0)) connection.destroy();
-  }
 }

@@ -31,7 +31,8 @@ export interface ResponseHandler {
 }
 
 /**
- * - `unreachable`: no connection could be made: refused, no route, or an unknown host name; nothing was sent
+ * - `unresolved`: the host name has no address, or the resolver fails; nothing was sent
+ * - `unreachable`: no connection could be made: refused or no route; nothing was sent
  * - `exhausted`: this process has no file descriptor left; nothing was sent
  * - `untrusted`: the TLS handshake failed; nothing was sent
  * - `connect-timeout`: no connection was made in time; nothing was sent
@@ -40,6 +41,7 @@ export interface ResponseHandler {
  * - `timeout`: no byte came within the idle timeout
  */
 export type WireFailureKind =
+  | 'unresolved'
   | 'unreachable'
   | 'exhausted'
   | 'untrusted'

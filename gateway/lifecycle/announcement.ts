@@ -95,25 +95,32 @@ export function pageLinks(
 
 /**
  * The Link values of a response to `path` (without version and query), in the order in which they are sent.
- * `basePath` is '' or `/api`.
+ * `basePath` is '' or `/api`. `isMissing`: whether a version answers 404 to a path, although no contract says so.
  */
 export function linksFor(
   path: string,
   { chainToSuccessor, chainFromSuccessorToLatest: chainFromSuccessor, documentationLinks }: Announcement,
   basePath: string,
+  isMissing: (version: Version, path: string) => boolean = () => false,
 ): readonly string[] {
   const pathInSuccessor = chainToSuccessor && pathThroughChain(chainToSuccessor, path);
   if (
     chainToSuccessor === undefined ||
     pathInSuccessor === undefined ||
-    isRefused(pathInSuccessor, chainToSuccessor.lastVersion)
+    isRefused(pathInSuccessor, chainToSuccessor.lastVersion) ||
+    isMissing(chainToSuccessor.lastVersion, pathInSuccessor)
   )
     return documentationLinks;
   const links = [
     `<${basePath}/${chainToSuccessor.lastVersion.name}${escapeLinkTarget(pathInSuccessor)}>; rel="successor-version"`,
   ];
   const pathInLatest = chainFromSuccessor && pathThroughChain(chainFromSuccessor, pathInSuccessor);
-  if (chainFromSuccessor && pathInLatest !== undefined && !isRefused(pathInLatest, chainFromSuccessor.lastVersion)) {
+  if (
+    chainFromSuccessor &&
+    pathInLatest !== undefined &&
+    !isRefused(pathInLatest, chainFromSuccessor.lastVersion) &&
+    !isMissing(chainFromSuccessor.lastVersion, pathInLatest)
+  ) {
     links.push(
       `<${basePath}/${chainFromSuccessor.lastVersion.name}${escapeLinkTarget(pathInLatest)}>; rel="latest-version"`,
     );

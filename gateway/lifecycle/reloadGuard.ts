@@ -1,6 +1,7 @@
 import type { AcceptedConfig, AcceptedVersion } from '../config/acceptedConfig.ts';
 import { forcePlaceholder, routeShapeOf } from '../config/rules/lifecycle.ts';
 import type { GuardSettings, Snapshot } from '../config/snapshot.ts';
+import { atAndIn, type CallEvidence } from '../evidence/callEvidence.ts';
 import { ago, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
 import { brownoutMessages, sparedMessages } from './brownouts.ts';
 import { clientsSparedByFreeze, dateText, stageOf, successorOf } from './stage.ts';
@@ -12,20 +13,20 @@ export interface Refusal {
   readonly message: string;
   /** The line to add to routes.yaml. */
   readonly force: string;
+  /** False: the edit may break no client, but calls may be missing. Absent: it is known. */
+  readonly known?: boolean;
 }
 
 /** How versions are used, as far as it is known. */
 export interface VersionUsage {
-  /** The time of the last call of a version, epoch ms; undefined if no call is known. Calls that got 410 count. */
-  lastCalled(version: string): number | undefined;
+  /** Whether a version was called within `guard.quiet`. Calls that got 410 count. Undefined: calls are not part of the question. */
+  calls(version: string): CallEvidence | undefined;
   /** Describes its recent clients; undefined if unknown. */
   clients?(version: string): string | undefined;
   /** Describes the clients that a freeze of the edit would refuse although they are served now; undefined: none, or unknown. */
   refusedByFreeze?(version: string): string | undefined;
   /** What is missing until the adapter of the edit may serve the version; undefined: nothing, or the adapter serves it already. */
   whyAdapterCannotServe?(version: string): string | undefined;
-  /** Why the ledger may lack calls of a version, in sentences. The version must not end then. Undefined: the ledger has all calls. */
-  gap?(version: string): string | undefined;
 }
 
 interface EditedConfig extends AcceptedConfig {
@@ -38,8 +39,8 @@ export function guardReload(before: AcceptedConfig, after: EditedConfig, use: Ve
   return before.sortedVersions.flatMap((old) => {
     if (isForced(old.name, before, after)) return [];
     const version = after.versions.get(old.name);
-    const messages = [
-      ...endMessages(old, version, after, use, now),
+    const known = [
+      ...endMessages(old, version, now),
       ...waiverMessages(old, version, now),
       ...(version
         ? [
@@ -52,7 +53,9 @@ export function guardReload(before: AcceptedConfig, after: EditedConfig, use: Ve
           ]
         : []),
     ];
-    return messages.map((message) => ({ version: old.name, message, force: forceLine([old.name]) }));
+    const refusal = (message: string) => ({ version: old.name, message, force: forceLine([old.name]) });
+    const calls = isEnded(old, version, now) ? callRefusal(old, version, after.guard.quiet, use, now) : undefined;
+    return [...known.map(refusal), ...(calls ? [{ ...refusal(calls.message), known: calls.known }] : [])];
   });
 }
 
@@ -64,12 +67,12 @@ export function refusalLines(refusals: readonly Refusal[]): string[] {
   return [...messages, `To apply the edit anyway, add the reason to routes.yaml: ${forceLine(versions)}`];
 }
 
-function forceLine(versions: readonly string[]): string {
+export function forceLine(versions: readonly string[]): string {
   return `guard: { force: { ${versions.map((version) => `/${version}: "${forcePlaceholder}"`).join(', ')} } }`;
 }
 
 /** Each reason is used once, in the reload in which its text is new, so that it does not force a later edit. */
-function isForced(name: string, before: AcceptedConfig, after: AcceptedConfig): boolean {
+export function isForced(name: string, before: AcceptedConfig, after: AcceptedConfig): boolean {
   const reason = after.guard.force.get(name);
   return reason !== undefined && reason !== before.guard.force.get(name);
 }
@@ -123,12 +126,16 @@ export interface NewServingAdapter {
 /**
  * What an edit changes for clients. `endedVersions`: the versions that it retires or removes. `newFreezes`: its freezes that may refuse
  * clients which are served now. `newAdapters`: the adapters that begin to serve clients. `quiet`: `guard.quiet` of the edit, ms.
+ * `changed`: the versions of which `candidate` may refuse some requests that `running` serves.
  */
 export interface EditEffects {
   readonly endedVersions?: readonly string[];
   readonly newFreezes?: readonly RefusingFreeze[];
   readonly newAdapters?: readonly NewServingAdapter[];
   readonly quiet?: number;
+  readonly changed?:
+    | { readonly running: Snapshot; readonly candidate: Snapshot; readonly versions: readonly string[] }
+    | undefined;
 }
 
 /** The adapters that begin to serve clients with the edit, or whose operations or contracts the edit changes. */
@@ -157,32 +164,53 @@ function isEnded(old: AcceptedVersion, version: AcceptedVersion | undefined, now
 }
 
 /** Messages about a version that the edit retires or removes. */
-function endMessages(
-  old: AcceptedVersion,
-  version: AcceptedVersion | undefined,
-  after: EditedConfig,
-  use: VersionUsage,
-  now: number,
-): string[] {
-  const wasTombstone = stageOf(old, now) === 'retired';
+function endMessages(old: AcceptedVersion, version: AcceptedVersion | undefined, now: number): string[] {
   if (!isEnded(old, version, now)) return [];
-  const what = `/${old.name} ${version === undefined ? 'is removed' : 'is retired'}`;
-  const clientsNote = wasTombstone ? ' Its clients would get 404 instead of 410.' : '';
+  const { what, wasTombstone, clientsNote } = endInWords(old, version, now);
   const messages: string[] = [];
   if (old.sunset !== undefined && old.sunset > now) {
     messages.push(`${what} before its announced sunset, ${day(old.sunset)}.${clientsNote}`);
   }
   // A tombstone without a sunset breaks no announced date.
   if (old.sunset === undefined && !wasTombstone) messages.push(`${what}, and no sunset was ever announced.`);
-  const lastCall = use.lastCalled(old.name);
-  if (lastCall !== undefined && after.guard.quiet > 0 && now - lastCall < after.guard.quiet) {
-    const clients = use.clients?.(old.name);
-    messages.push(`${what}, and was last called ${ago(lastCall, now)}${clients ? `; ${clients}` : ''}.${clientsNote}`);
-  }
-  const gap = use.gap?.(old.name);
-  if (gap !== undefined) messages.push(`${what}, but its last call is not known. ${gap}${clientsNote}`);
   if (version === undefined && !wasTombstone) messages.push(`${what}, and was never a tombstone (retired: true).`);
   return messages;
+}
+
+/** The words of all messages about a version that the edit ends. */
+function endInWords(old: AcceptedVersion, version: AcceptedVersion | undefined, now: number) {
+  const wasTombstone = stageOf(old, now) === 'retired';
+  return {
+    wasTombstone,
+    what: `/${old.name} ${version === undefined ? 'is removed' : 'is retired'}`,
+    clientsNote: wasTombstone ? ' Its clients would get 404 instead of 410.' : '',
+  };
+}
+
+/** The message about the calls of a version that the edit ends. `quiet`: `guard.quiet`, ms. `known`: false if calls may be missing. */
+function callRefusal(
+  old: AcceptedVersion,
+  version: AcceptedVersion | undefined,
+  quiet: number,
+  use: VersionUsage,
+  now: number,
+): { readonly message: string; readonly known: boolean } | undefined {
+  const evidence = quiet > 0 ? use.calls(old.name) : undefined;
+  if (evidence === undefined || evidence.called === 'no') return undefined;
+  const { what, clientsNote } = endInWords(old, version, now);
+  const { quietAt } = evidence;
+  const whenQuiet =
+    quietAt === undefined
+      ? ''
+      : ` Without another call, the edit is accepted ${atAndIn(quietAt, now)}: save the file again then.`;
+  if (evidence.called === 'yes') {
+    const clients = use.clients?.(old.name);
+    const lastCall = `was last called ${ago(evidence.lastCall ?? now, now)}${clients ? `; ${clients}` : ''}`;
+    return { message: `${what}, and ${lastCall}.${clientsNote}${whenQuiet}`, known: true };
+  }
+  const reasons = [...evidence.missing, ...evidence.pending].map(({ text }) => text).join(' ');
+  const missing = `calls in the last ${inWholeUnits(quiet)} (guard.quiet) may be missing. ${reasons}`;
+  return { message: `${what}, but ${missing}${clientsNote}${whenQuiet}`, known: false };
 }
 
 /** Messages about waivers that the edit removes, ends earlier, or applies to fewer clients. */

@@ -103,17 +103,40 @@ export function latestVersion(snapshot: Snapshot, now: number): Version | undefi
 
 /**
  * The path of the same resource in the next major: the path to which `moved` maps it, or the same path. `path` has no version
- * and no query: `/drinks/7`. Undefined if `moved` maps it to null, or if both majors have a contract and the contract of the
- * next major does not list the path.
+ * and no query: `/drinks/7`. The result has a final slash if `moved` or both contracts say so. Undefined if `moved` maps it to null, or
+ * if both majors have a contract and the contract of the next major does not list the path.
  */
 export function counterpart(path: string, version: Version, next: Version): string | undefined {
   const row = version.moved.find(path);
   if (row?.value === null) return undefined;
   const nextPath = row ? translatePath(path, row.template, row.value) : path;
   if (nextPath === undefined) return undefined;
-  const bothHaveContracts = version.contract !== undefined && next.contract !== undefined;
-  if (bothHaveContracts && next.contract.paths.find(nextPath) === undefined) return undefined;
-  return nextPath;
+  if (version.contract === undefined || next.contract === undefined) return nextPath;
+  return next.contract.paths.find(nextPath)?.path;
+}
+
+/**
+ * Whether `moved` or both contracts say what the counterpart of `path` in the version `to` is, or that there is none. False: the
+ * counterpart is only assumed to have the same path, and may not exist.
+ */
+export function isCounterpartKnown<Kind extends Version>(
+  path: string,
+  from: Kind,
+  to: Kind,
+  snapshot: VersionSet<Kind>,
+): boolean {
+  let currentPath = path;
+  for (let version = from; version !== to; ) {
+    const next = nextVersion(version, snapshot);
+    if (next === undefined) return false;
+    const haveContracts = version.contract !== undefined && next.contract !== undefined;
+    if (!haveContracts && version.moved.find(currentPath) === undefined) return false;
+    const nextPath = counterpart(currentPath, version, next);
+    if (nextPath === undefined) return true;
+    currentPath = nextPath;
+    version = next;
+  }
+  return true;
 }
 
 /** A version, the next major, and so on up to `lastVersion`. Retired versions are included, because their `moved` still applies. */

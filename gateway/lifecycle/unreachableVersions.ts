@@ -37,5 +37,5 @@ export function unreachableVersions(
 }
 
 function noneReachable(targets: readonly TargetReport[]): boolean {
-  return targets.length > 0 && targets.every(({ reachable }) => reachable === false);
+  return targets.length > 0 && targets.every(({ health, reachable }) => health !== 'healthy' && reachable === false);
 }

@@ -39,7 +39,7 @@ export function signatureFields(id: string, body: string, secret: string, now: n
 }
 
 /** What the receiver answered to one attempt, or why there is no answer. */
-export interface Answer {
+export interface ReceiverAnswer {
   readonly isAccepted: boolean;
   /** The status, or the code of the failure. It never contains a part of the URL. */
   readonly result: string;
@@ -53,7 +53,7 @@ export async function sendEvent(
   receiver: NotifyReceiver,
   now: number,
   timeoutMs = answerMs,
-): Promise<Answer> {
+): Promise<ReceiverAnswer> {
   const body = receiver.format === 'slack' ? asSlack(event) : asJson(event);
   const id = messageId(event);
   const timestamp = String(Math.floor(now / 1_000));
@@ -99,7 +99,11 @@ function retryAfterOf({ headers }: Response): number | undefined {
  * the pause longer, because `Retry-After` is a minimum. Undefined: the event is given up.
  * `attempt`: from 1. `age`: of the event, ms.
  */
-export function pauseAfter(attempt: number, age: number, { retryAfter = 0 }: Partial<Answer> = {}): number | undefined {
+export function pauseAfter(
+  attempt: number,
+  age: number,
+  { retryAfter = 0 }: Partial<ReceiverAnswer> = {},
+): number | undefined {
   const regularPause = pausesMs[Math.min(attempt, pausesMs.length) - 1] ?? hourMs;
   const pause = Math.round(Math.max(Math.min(retryAfter, hourMs), regularPause) * (1 + Math.random() / 5));
   return age + pause > giveUpMs ? undefined : pause;

@@ -1,4 +1,5 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import type { EditWatchStatus } from '../editWatch/watchStatus.ts';
 import type { BrownoutStatus } from '../lifecycle/brownouts.ts';
 import { stageOf, successorOf } from '../lifecycle/stage.ts';
 import { dayOf, shareInWords } from '../retirement/words.ts';
@@ -254,6 +255,41 @@ export function ledgerProblemEvent(gateway: string, kind: string, text: string, 
     keepUntil: at + rememberedMs,
     isOfOneGateway: true,
   };
+}
+
+/** The versions whose share of lost requests has jumped since an edit. A jump is reported once, also if it is over by now. */
+export function lostRequestsEvents(watches: readonly EditWatchStatus[], gateway: string): NotifyEvent[] {
+  return watches.flatMap((watch): NotifyEvent[] => {
+    const { version, found_at: foundAt, text, edits, before, after, undo, undo_lines: undoLines } = watch;
+    if (foundAt === null) return [];
+    const at = Date.parse(foundAt);
+    const more = undoLines - undo.length;
+    const changes = edits.flatMap((edit) => edit.changes.map((change) => printableExcerpt(change, 300)));
+    const undoTexts = undo.map((one) => printableExcerpt(one.text, 300));
+    const sections: NotifySection[] = [
+      { lines: [`${text}.`] },
+      {
+        heading: 'What the edit changed',
+        lines: changes.length > 0 ? changes : ['No version and no setting that the gateway lists.'],
+      },
+      ...(undo.length > 0
+        ? [{ heading: 'To undo it', lines: [...undoTexts, ...(more > 0 ? [`and ${plural(more, 'more line')}`] : [])] }]
+        : []),
+    ];
+    const lastEdit = edits.at(-1)?.at ?? '';
+    return [
+      {
+        id: `lost-requests ${gateway} ${version} ${lastEdit}`,
+        type: 'lost-requests',
+        at,
+        title: `/${version} loses requests since an edit of routes.yaml on ${printableExcerpt(gateway)}`,
+        sections,
+        data: { gateway, version, edits, before, after, undo },
+        keepUntil: at + rememberedMs,
+        isOfOneGateway: true,
+      },
+    ];
+  });
 }
 
 export function instantText(ms: number | undefined): string | null {

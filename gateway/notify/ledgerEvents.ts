@@ -1,10 +1,16 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import { type CallEvidence, type LiveFacts, mayLackCalls, noLiveFacts } from '../evidence/callEvidence.ts';
+import type { Remark } from '../evidence/remark.ts';
 import { type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
+import { type AnsweringGateway, gatewayFields, gatewayInWords } from '../observability/answeringGateway.ts';
 import { ignoredBy } from '../retirement/countedUsage.ts';
 import { type FactSources, gatherFacts, type RetirementFacts } from '../retirement/facts.ts';
+import { type LiveState, stateOfVersion } from '../retirement/liveFacts.ts';
 import { retirementVerdict } from '../retirement/verdict.ts';
 import { dayOf, lastPeriodInWords } from '../retirement/words.ts';
+import { rfc3339 } from '../shared/httpDate.ts';
 import { ago, inLargestUnit, inWholeUnits, plural, printableExcerpt, withCommas } from '../shared/text.ts';
+import { evidenceOf } from '../usage/callFacts.ts';
 import type { Arrival, ClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 import {
@@ -25,8 +31,10 @@ const maxListedDates = 20;
 export interface DigestQuery {
   readonly snapshot: Snapshot;
   readonly queries: FactSources['queries'];
-  /** The report of the running gateway; undefined: only the ledger is read. */
-  readonly report: FactSources['report'] | undefined;
+  /** What the running gateways know. Undefined: only the ledger is read. */
+  readonly state: LiveState | undefined;
+  /** The gateway that answers. Undefined: only the ledger is read. */
+  readonly gateway: AnsweringGateway | undefined;
   /** Epoch ms. */
   readonly since: number;
   readonly now: number;
@@ -47,6 +55,11 @@ export async function digestEvent(query: DigestQuery): Promise<NotifyEvent | und
   const totals = await queries.requests(since);
   if (queries.problem !== undefined) return undefined;
   const requests = totals.reduce((sum, one) => sum + one.requests, 0);
+  const evidence = await evidenceOf(
+    queries,
+    { version: undefined, now, quiet: now - since, since },
+    liveFactsOfAll(query),
+  );
   const allDates = datesOf(snapshot, now, brownouts);
   const nextDates = allDates.filter(({ at }) => at > now);
   const isReached = ({ at }: { readonly at: number }): boolean => at > since && at <= now;
@@ -60,7 +73,12 @@ export async function digestEvent(query: DigestQuery): Promise<NotifyEvent | und
     at: now,
     title: `API versions, ${period}`,
     sections: [
-      { lines: [`${plural(requests, 'request')} in ${periodInWords(query)}.${noDeprecation}`] },
+      {
+        lines: [
+          `${plural(requests, 'request')} in ${periodInWords(query)}.${noDeprecation}`,
+          sourceInWords(query, evidence),
+        ],
+      },
       { heading: 'What changed', lines: changes.length > 0 ? changes : ['Nothing.'] },
       ...versionDigests.map(({ section }) => section),
       {
@@ -69,8 +87,12 @@ export async function digestEvent(query: DigestQuery): Promise<NotifyEvent | und
       },
     ],
     data: {
+      ...(query.gateway && gatewayFields(query.gateway)),
       since: instantText(since),
       until: instantText(now),
+      covered_since: instantText(evidence.coveredSince),
+      counted_since: instantText(evidence.countedSince),
+      known: !mayLackCalls(evidence),
       requests,
       changes,
       versions: versionDigests.map(({ data }) => data),
@@ -91,16 +113,47 @@ function periodInWords({ since, now }: Pick<DigestQuery, 'since' | 'now'>): stri
   return since > 0 ? lastPeriodInWords(now - since) : 'the whole ledger';
 }
 
+/** Of no version: why calls of any version may be missing. */
+function liveFactsOfAll({ state }: DigestQuery): LiveFacts {
+  const facts = [...(state?.facts.values() ?? [])];
+  const distinct = (remarks: readonly Remark[]) => [...new Map(remarks.map((one) => [one.text, one])).values()];
+  return {
+    ...noLiveFacts,
+    hasUnwritten: facts.some((one) => one.hasUnwritten),
+    unresponsiveSince: facts.find((one) => one.unresponsiveSince !== undefined)?.unresponsiveSince,
+    gaps: distinct(facts.flatMap((one) => one.gaps)),
+    pending: distinct(facts.flatMap((one) => one.pending)),
+  };
+}
+
+/** Which gateway answers, and what its ledger covers of the period. */
+function sourceInWords({ gateway, since: from }: DigestQuery, evidence: CallEvidence): string {
+  const { countedSince, since, missing, pending } = evidence;
+  const source = gateway === undefined ? '' : `${gatewayInWords(gateway)}. `;
+  if (countedSince === undefined) return `${source}The usage ledger is empty.`;
+  const isWhole = countedSince === since || from === 0;
+  const covered = from === 0 || !isWhole ? `since ${rfc3339(countedSince)}` : 'of this period';
+  const remarks = [...missing.filter(({ code }) => code !== 'ledger_short'), ...pending];
+  const others = remarks.map(({ text }) => ` ${text}`);
+  const why = isWhole || evidence.lossReason === undefined ? '' : ` ${evidence.lossReason}`;
+  return `${source}The usage ledger has every call ${isWhole ? '' : 'only '}${covered}.${why}${others.join('')}`;
+}
+
 async function versionDigest(version: Version, query: DigestQuery) {
-  const { snapshot, queries, report = { versions: [], workers: [] }, since, now } = query;
+  const { snapshot, queries, state, since, now } = query;
   const { name } = version;
   const { quiet } = snapshot.retire;
-  const facts = await gatherFacts(version, { snapshot, queries, report }, quiet, now);
+  const ofVersion = state ? stateOfVersion(state, name) : { report: { versions: [], workers: [] } };
+  const facts = await gatherFacts(version, { snapshot, queries, ...ofVersion }, quiet, now);
   const uses = (await queries.byClient(name, since)).filter((one) => one.last >= since);
   const clients = uses.filter(isSingleClient);
   const totalsBefore = await queries.totals(since - (now - since), since);
-  const coversBefore = ((await queries.coveredSince()) ?? now) <= since - (now - since);
-  const requestsBefore = coversBefore ? (totalsBefore.find((one) => one.version === name)?.requests ?? 0) : undefined;
+  const length = now - since;
+  const askedOf = (from: number) => ({ version: name, now, quiet: now - from, since: from });
+  const evidence = await evidenceOf(queries, askedOf(since), ofVersion.live);
+  const before = await evidenceOf(queries, askedOf(since - length), ofVersion.live);
+  const requestsBefore =
+    before.missing.length === 0 ? (totalsBefore.find((one) => one.version === name)?.requests ?? 0) : undefined;
   const requests = uses.reduce((sum, one) => sum + one.requests, 0);
   const { answer, reasons } = retirementVerdict(facts);
   const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
@@ -113,13 +166,13 @@ async function versionDigest(version: Version, query: DigestQuery) {
     requestsChange(name, requests, requestsBefore, now - since),
     ...clientsChange(newClients, `called /${name} for the first time`),
     ...clientsChange(returned, `came back to /${name}`),
-    ...clientsChange(newlyGone, `stopped calling /${name}`),
+    ...clientsChange(newlyGone, stoppedInWords(facts)),
   ];
   const blockers =
     answer === 'yes' ? [notBlocked(name, facts)] : reasons.map(({ text }) => printableExcerpt(text, 1_000));
   const section: NotifySection = {
     heading: `/${name}: ${facts.stage}`,
-    lines: [...blockers, ...(uses.length === 0 ? [`No client called it in ${periodInWords(query)}.`] : [])],
+    lines: [...blockers, ...(uses.length === 0 ? [noCallInWords(query, evidence, facts)] : [])],
     ...(clients.length > 0 && { table: clientTable(clients, now) }),
   };
   const data = {
@@ -130,6 +183,8 @@ async function versionDigest(version: Version, query: DigestQuery) {
     successor: successorOf(version, snapshot, now)?.name ?? null,
     requests,
     requests_before: requestsBefore ?? null,
+    known: !mayLackCalls(evidence),
+    counted_since: instantText(evidence.countedSince),
     client_count: clients.length,
     clients: clients.slice(0, maxListedClients).map(({ client, name, requests, last }) => {
       return { client, name: name ?? null, requests, last: instantText(last) };
@@ -139,7 +194,31 @@ async function versionDigest(version: Version, query: DigestQuery) {
   return { changes, section, data };
 }
 
-// The verdict of a digest is made without the requests in flight, and without the counts that other gateways have not sent yet.
+/** Of a version of which the ledger has no call in the period. `evidence`: about the period. */
+function noCallInWords(query: DigestQuery, evidence: CallEvidence, facts: RetirementFacts): string {
+  const period = periodInWords(query);
+  const open = facts.inFlight + facts.waiting;
+  switch (evidence.called) {
+    case 'no':
+      return `No client called it in ${period}.`;
+    case 'not known':
+      return `No call in ${period} is known, but calls may be missing.`;
+    case 'yes': {
+      const call = open > 0 ? `it has ${plural(open, 'open request')}` : 'a worker remembers one';
+      return `No call in ${period} is in the usage ledger yet, but ${call}.`;
+    }
+  }
+}
+
+/** Of clients without a call in the quiet period. A waiting request, or one that the ledger does not have, may be theirs. */
+function stoppedInWords({ version, evidence, inFlight, waiting, clients, others }: RetirementFacts): string {
+  const isOpenKnown = waiting === 0 && (inFlight === 0 || clients.length > 0 || others !== undefined);
+  if (!mayLackCalls(evidence) && isOpenKnown) return `stopped calling /${version}`;
+  const why = mayLackCalls(evidence) ? 'calls may be missing' : 'requests of unknown clients are open';
+  return `may have stopped calling /${version}; ${why}`;
+}
+
+// A digest may be read long after it was made.
 function notBlocked(name: string, { stage }: RetirementFacts): string {
   if (stage === 'retired') return 'It is retired: requests are answered 410.';
   return `Nothing in the ledger blocks its retirement. Ask \`version-gateway can-retire /${name}\` before you retire it.`;
@@ -219,6 +298,7 @@ export async function clientEvents(
   queries: FactSources['queries'],
   snapshot: Snapshot,
   now: number,
+  state?: LiveState,
 ): Promise<NotifyEvent[]> {
   const today = Math.floor(now / dayMs) * dayMs;
   const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
@@ -229,15 +309,18 @@ export async function clientEvents(
     for (const day of [today - dayMs, today]) {
       const oneDay = { since: day, until: day, absence: Math.max(dayMs, snapshot.retire.quiet) };
       const arrivals = await queries.arrivals(version.name, oneDay);
+      const from = day - oneDay.absence;
+      const asked = { version: version.name, now, quiet: now - from, since: from };
+      const known = !mayLackCalls(await evidenceOf(queries, asked, state?.facts.get(version.name)));
       const counted = arrivals.filter((one) => one.at >= deprecation && !isIgnored(one));
       for (const type of ['new-client', 'came-back'] as const) {
         const ofType = counted.filter(({ isNew }) => isNew === (type === 'new-client'));
         const group = `${type} ${version.name} ${dayOf(day)}`;
         for (const one of ofType.slice(0, maxEventsPerGroup))
-          events.push(arrivalEvent(type, version.name, group, one, now));
+          events.push(arrivalEvent(type, version.name, group, one, now, known));
         const isSummaryDue = now >= day + dayMs + summaryAfterMs;
         if (isSummaryDue && ofType.length > maxEventsPerGroup)
-          events.push(arrivalSummary(type, version.name, day, ofType, now));
+          events.push(arrivalSummary(type, version.name, day, ofType, now, known));
       }
     }
   }
@@ -245,6 +328,7 @@ export async function clientEvents(
   return queries.problem === undefined ? events : [];
 }
 
+const earlierCallsUnknown = 'Earlier calls may be missing in the usage ledger.';
 const arrivalVerbs = { 'new-client': 'called', 'came-back': 'came back to' } as const;
 
 function arrivalEvent(
@@ -253,6 +337,7 @@ function arrivalEvent(
   group: string,
   { client, name, at, lastUse }: Arrival,
   now: number,
+  known: boolean,
 ): NotifyEvent {
   const who = clientNameOf({ client, name });
   const isNew = type === 'new-client';
@@ -263,8 +348,15 @@ function arrivalEvent(
     type,
     at,
     title: `${who} ${arrivalVerbs[type]} /${version}${occasion}`,
-    sections: [{ lines: [`\`version-gateway usage /${version}\` shows the routes that it calls.`] }],
-    data: { version, client, name: name ?? null, first: instantText(at), last_use: instantText(lastUse) },
+    sections: [
+      {
+        lines: [
+          `\`version-gateway usage /${version}\` shows the routes that it calls.`,
+          ...(known ? [] : [earlierCallsUnknown]),
+        ],
+      },
+    ],
+    data: { version, client, name: name ?? null, first: instantText(at), last_use: instantText(lastUse), known },
     keepUntil: now + rememberedMs,
     group,
   };
@@ -278,6 +370,7 @@ function arrivalSummary(
   day: number,
   arrivals: readonly Arrival[],
   now: number,
+  known: boolean,
 ): NotifyEvent {
   const busiest = arrivals.toSorted((a, b) => b.requests - a.requests).slice(0, maxClientsInSummary);
   const how = type === 'new-client' ? 'for the first time' : 'after a long pause';
@@ -288,11 +381,14 @@ function arrivalSummary(
     type,
     at: day + dayMs,
     title: `${plural(arrivals.length, 'client')} ${arrivalVerbs[type]} /${version} ${how} on ${dayOf(day)}`,
-    sections: [{ lines, table: { head: ['client', 'requests'], rows } }],
+    sections: [
+      { lines: known ? lines : [...lines, earlierCallsUnknown], table: { head: ['client', 'requests'], rows } },
+    ],
     data: {
       version,
       day: dayOf(day),
       count: arrivals.length,
+      known,
       clients: busiest.map(({ client, name, requests }) => ({ client, name: name ?? null, requests })),
     },
     keepUntil: now + rememberedMs,

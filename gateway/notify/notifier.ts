@@ -1,11 +1,20 @@
 import { hostname } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { Snapshot } from '../config/snapshot.ts';
+import { type AnsweringGateway, gatewayFields } from '../observability/answeringGateway.ts';
 import type { Clock } from '../shared/clock.ts';
 import { threadFile } from '../shared/packageFiles.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { DispatcherSettings, NotifyCommand, NotifyReport, NotifyStatus, NotifyTest } from './dispatcher.ts';
-import { brownoutEvents, dateEvents, digestDue, instantText, ledgerProblemEvent, type NotifyEvent } from './events.ts';
+import {
+  brownoutEvents,
+  dateEvents,
+  digestDue,
+  instantText,
+  ledgerProblemEvent,
+  lostRequestsEvents,
+  type NotifyEvent,
+} from './events.ts';
 
 const checkEveryMs = 10_000;
 const datesEveryMs = 60_000;
@@ -33,8 +42,12 @@ export interface NotifierOptions {
   /** Why the shared store of the fleet cannot be used; undefined: it can be used, or there is none. */
   readonly storeProblem: () => string | undefined;
   readonly brownouts: () => Parameters<typeof brownoutEvents>[0];
+  /** What became of the requests after the last edits. */
+  readonly editWatches: () => Parameters<typeof lostRequestsEvents>[0];
   /** The clients that call deprecated versions for the first time or again; rejects if the ledger does not answer. */
   readonly clientEvents: (now: number) => Promise<readonly NotifyEvent[]>;
+  /** This gateway, which is named in every event. */
+  readonly gateway: () => AnsweringGateway;
   /** The digest of the week that ends on `monday`; undefined: the ledger cannot be read. */
   readonly weeklyDigest: (monday: number, now: number) => Promise<NotifyEvent | undefined>;
 }
@@ -120,7 +133,9 @@ export class Notifier {
     try {
       const events = await this.#findEvents();
       if (this.#thread === undefined && !this.#isClosed) this.#start();
-      if (events.length > 0) this.#post({ kind: 'events', events });
+      const fields = gatewayFields(this.#options.gateway());
+      const named = events.map((event) => ({ ...event, data: { ...fields, ...event.data } }));
+      if (events.length > 0) this.#post({ kind: 'events', events: named });
     } catch (error) {
       // A defect here must not end the gateway.
       this.#threadNotices.failed(`events cannot be found: ${error instanceof Error ? error.message : error}`);
@@ -150,6 +165,7 @@ export class Notifier {
     const events: NotifyEvent[] = [
       ...this.#ledgerProblemEvents(now),
       ...brownoutEvents(brownouts, source.current, now),
+      ...lostRequestsEvents(this.#options.editWatches(), this.#name),
     ];
     // The absolute difference, so that the check also runs after the clock was set back.
     if (Math.abs(now - this.#datesCheckedAt) >= datesEveryMs) {

@@ -40,6 +40,10 @@ export interface ExchangeRecord {
   readonly upstreamMs: number | undefined;
   readonly bytesIn: number;
   readonly bytesOut: number;
+  /** The sizes that the limits of the gateway apply to, in bytes: of the body that the client sent, and of the head of its request. */
+  readonly bodySize: number;
+  readonly targetSize: number;
+  readonly headSize: number;
   readonly retries: number;
   /** Who caused a missing or incomplete response. */
   readonly fault: 'client' | 'gateway' | 'target' | undefined;

@@ -107,7 +107,7 @@ export const metricTable = {
   version_gateway_deprecated_version_in_use: {
     type: 'gauge',
     labels: byVersion,
-    help: 'For each deprecated version that is served: 1 if it was called within guard.quiet (24h if guard.quiet is off), else 0.',
+    help: 'For each deprecated version that is served: 1 if it was called within guard.quiet (24h if guard.quiet is off), 0 if it was not. Absent if that is not known, because calls may be missing in the usage ledger.',
   },
   version_gateway_days_until_sunset: {
     type: 'gauge',
@@ -119,10 +119,15 @@ export const metricTable = {
     labels: ['version', 'state'],
     help: 'Brownouts of the configuration by state: planned, approved (it begins within 30 seconds), running, ended, skipped, stopped or missed (no gateway was running).',
   },
+  version_gateway_lost_requests_jumped: {
+    type: 'gauge',
+    labels: byVersion,
+    help: '1 if the share of requests that are answered 404, 405, 502, 503, 504 or 508 has jumped after an edit of routes.yaml and is not as before again; 0 if it has not. Absent while it is not known, and before the first edit.',
+  },
   version_gateway_target_up: {
     type: 'gauge',
     labels: ['version', 'target'],
-    help: '1 if the target is healthy; 0 if it cannot be reached, fails its probes, or is ejected.',
+    help: '1 if the last contact with the target succeeded; 0 if it failed, if the target fails its probes, or if it is ejected. Absent for a target that was not tried yet.',
   },
   version_gateway_target_ejections_total: {
     type: 'counter',
@@ -148,6 +153,16 @@ export const metricTable = {
     type: 'gauge',
     labels: [],
     help: 'Rows that wait in memory until the usage ledger can be written.',
+  },
+  version_gateway_counts_waiting_seconds: {
+    type: 'gauge',
+    labels: [],
+    help: 'How long the oldest counts have waited that are not in the usage ledger yet; 0 if none wait. With `fleet.store`, the ledger is that of the fleet.',
+  },
+  version_gateway_coverage_start_timestamp_seconds: {
+    type: 'gauge',
+    labels: byVersion,
+    help: 'Since when the usage ledger has every call of the version. A quiet period counts only from then on. Absent while the ledger is empty or cannot be read.',
   },
   version_gateway_usage_folded_requests_total: {
     type: 'counter',

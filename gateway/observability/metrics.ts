@@ -1,8 +1,10 @@
+import { lostStatuses } from '../evidence/lostShare.ts';
 import type { Stage } from '../lifecycle/stage.ts';
+import type { ProblemCode } from '../problems/catalogue.ts';
 import type { ExchangeRecord, Recorder } from './exchangeRecord.ts';
 import { type MetricSample, type MetricValues, metricOf, processMetrics } from './exposition.ts';
 import type { MetricName } from './metricTable.ts';
-import type { ServingReport } from './report.ts';
+import type { AnswerCounts, ServingReport } from './report.ts';
 
 // Version names have a digit after the v, so no version has this name.
 const unknownVersion = 'unknown';
@@ -10,9 +12,33 @@ const unknownVersion = 'unknown';
 /** Counts the exchanges of one process. */
 export class Metrics implements Recorder {
   readonly #counts = new Map<string, VersionCounts>();
+  /** Version → its requests at paths at which it was served before an edit. They count as requests without a known version, too. */
+  readonly #atFormerPaths = new Map<string, number>();
 
   record(exchange: ExchangeRecord): void {
     this.#countsOf(exchange.version).add(exchange);
+  }
+
+  /** Counts a request that was answered 404, because its path named `version` only before an edit. */
+  atFormerPath(version: string): void {
+    this.#atFormerPaths.set(version, (this.#atFormerPaths.get(version) ?? 0) + 1);
+  }
+
+  /** The requests to each version, with those at its former paths. */
+  answers(): Record<string, AnswerCounts> {
+    const versions = new Set([...this.#counts.keys(), ...this.#atFormerPaths.keys()]);
+    versions.delete(unknownVersion);
+    return Object.fromEntries(
+      [...versions].map((version) => {
+        const { requests, lost } = this.#counts.get(version)?.answers() ?? { requests: 0, lost: {} };
+        const atFormerPaths = this.#atFormerPaths.get(version) ?? 0;
+        if (atFormerPaths === 0) return [version, { requests, lost }];
+        return [
+          version,
+          { requests: requests + atFormerPaths, lost: { ...lost, 404: (lost[404] ?? 0) + atFormerPaths } },
+        ];
+      }),
+    );
   }
 
   tunnelOpened(version: string): void {
@@ -106,6 +132,8 @@ class VersionCounts {
   readonly restricted = new Map<string, number>();
   /** Route of the adapter → number of failures. A client cannot invent such a route. */
   readonly adapterFailures = new Map<string, number>();
+  /** Each of `lostStatuses` → number of requests. */
+  readonly #lost = new Map<number, number>();
   bytesIn = 0;
   bytesOut = 0;
   retries = 0;
@@ -117,6 +145,8 @@ class VersionCounts {
     const { status, upstreamMs, fault, problem, restrictedBy, streamed } = exchange;
     const at = tableIndex(exchange);
     this.#requests[at] = (this.#requests[at] as number) + 1;
+    if (status >= 404 && lostStatuses.has(status) && !isRefusedOnPurpose(problem))
+      this.#lost.set(status, (this.#lost.get(status) ?? 0) + 1);
     // The duration of a tunnel or event stream says nothing about the latency of requests.
     if (status === 101) this.openUpgrades -= 1;
     else if (!streamed) this.duration.add(exchange.duration);
@@ -131,6 +161,12 @@ class VersionCounts {
       const { adaptedRoute: route = '' } = exchange;
       this.adapterFailures.set(route, (this.adapterFailures.get(route) ?? 0) + 1);
     }
+  }
+
+  answers(): AnswerCounts & { readonly lost: Readonly<Record<number, number>> } {
+    const refused = refusedOnPurpose.reduce((sum, code) => sum + (this.problems.get(code) ?? 0), 0);
+    const requests = this.#requests.reduce((sum, count) => sum + count, 0) - refused;
+    return { requests, lost: Object.fromEntries(this.#lost) };
   }
 
   /** The number of requests by stage, method and class, without zeros. */
@@ -149,6 +185,18 @@ class VersionCounts {
     }
     return samples;
   }
+}
+
+/** The problems with which the gateway refuses requests because an operator wants it. */
+const refusedOnPurpose: readonly ProblemCode[] = [
+  'VERSION_RETIRED',
+  'VERSION_FROZEN',
+  'VERSION_BROWNOUT',
+  'ROUTE_NOT_ADAPTED',
+];
+
+function isRefusedOnPurpose(problem: ProblemCode | undefined): boolean {
+  return problem !== undefined && refusedOnPurpose.includes(problem);
 }
 
 function tableIndex({ stage, method, status }: ExchangeRecord): number {

@@ -1,3 +1,6 @@
+import { mergeRouteAnswers, type RouteAnswersReport } from '../evidence/missingRoutes.ts';
+import type { Answer } from '../evidence/remark.ts';
+import { latest, mergeContacts, type ObservedHealth, observedHealth } from '../evidence/targetHealth.ts';
 import type { MetricValues } from './exposition.ts';
 
 /** The current state of one process; the reports of several are merged into one. */
@@ -7,6 +10,8 @@ export interface ServingReport {
   readonly workers: readonly WorkerReport[];
   /** Version → epoch ms. Calls that ended since then may still be counted only in the memory of a process. */
   readonly unsentSince?: Readonly<Record<string, number>>;
+  /** The routes that a version does not have, by the answers of its backend. Undefined: not observed. */
+  readonly routeAnswers?: RouteAnswersReport | undefined;
   /** Metrics of processes that ended or do not answer. */
   readonly metricsOfAbsentProcesses?: readonly (readonly MetricValues[])[] | undefined;
 }
@@ -18,6 +23,15 @@ export interface WorkerReport {
   /** Since when the worker has not answered, epoch ms; the report then contains its last answer. Undefined: it answers. */
   readonly unresponsiveSince?: number | undefined;
   readonly metrics?: readonly MetricValues[] | undefined;
+  /** The requests to each version that have ended since the process started. Undefined: the process does not answer. */
+  readonly answers?: Readonly<Record<string, AnswerCounts>> | undefined;
+}
+
+/** The requests to a version, without those that a freeze, a brownout or the retirement refused on purpose. */
+export interface AnswerCounts {
+  readonly requests: number;
+  /** Each of the `lostStatuses` → the requests that were answered with it, if there are any. */
+  readonly lost: Readonly<Record<string, number>>;
 }
 
 export interface VersionReport {
@@ -31,6 +45,10 @@ export interface VersionReport {
   readonly lastInFlight: number | undefined;
   /** When the version was last used, by the rules of the retirement verdict. Null: never. Undefined: not known. */
   readonly lastUsed?: number | null | undefined;
+  /** Whether it was used lately, by the same rules. Absent: the ledger was not read. */
+  readonly inUse?: Answer | undefined;
+  /** Since when the ledger has every call, epoch ms. Absent: the ledger is empty, or was not read. */
+  readonly coveredSince?: number | undefined;
   /** When a request was last answered 410, epoch ms; undefined: not since the start. */
   readonly lastRefused?: number | undefined;
   readonly targets: readonly TargetReport[];
@@ -51,16 +69,10 @@ export interface AdapterFailureReport {
   readonly at: number;
 }
 
-export interface TargetReport {
+export interface TargetReport extends ObservedHealth {
   readonly url: string;
   readonly inFlight: number;
   readonly connections: number;
-  /** False after a failed connection attempt, true after a successful one, undefined before the first. */
-  readonly reachable: boolean | undefined;
-  /** `removed`: no longer in routes.yaml, but still has open requests. */
-  readonly health: 'healthy' | 'unhealthy' | 'ejected' | 'removed';
-  /** Epoch ms; undefined: not ejected. */
-  readonly ejectedUntil: number | undefined;
   /** Ejections since the start. */
   readonly ejections?: number;
   readonly lastError?: TargetError | undefined;
@@ -100,6 +112,7 @@ export function mergeReports(reports: readonly ServingReport[]): ServingReport {
     ),
     workers: reports.flatMap(({ workers }) => workers),
     unsentSince: earliestOf(reports.map(({ unsentSince = {} }) => unsentSince)),
+    routeAnswers: mergeRouteAnswers(reports.flatMap(({ routeAnswers }) => routeAnswers ?? [])),
   };
 }
 
@@ -123,8 +136,8 @@ function mergeVersions(a: VersionReport, b: VersionReport): VersionReport {
     name: a.name,
     inFlight: a.inFlight + b.inFlight,
     waiting: a.waiting + b.waiting,
-    lastInFlight: later(a.lastInFlight, b.lastInFlight),
-    lastRefused: later(a.lastRefused, b.lastRefused),
+    lastInFlight: latest(a.lastInFlight, b.lastInFlight),
+    lastRefused: latest(a.lastRefused, b.lastRefused),
     targets,
     adapterFailures: mergeFailures(a.adapterFailures, b.adapterFailures),
     notAdapted: (a.notAdapted ?? 0) + (b.notAdapted ?? 0),
@@ -144,26 +157,35 @@ function mergeFailures(
   return merged.size === 0 ? undefined : [...merged.values()];
 }
 
-/**
- * Each process tracks the health of a target by itself. The merged target is reachable if any process reaches it, and unhealthy
- * if it is unhealthy in any process.
- */
+/** Each process has its own contacts with a target. */
 function mergeTargets(a: TargetReport, b: TargetReport): TargetReport {
-  const isReachedByAny = a.reachable === true || b.reachable === true;
+  const merged = observedHealth(mergeContacts(a, b));
+  // Workers apply a reload one after the other.
+  const isRemoved = a.health === 'removed' && b.health === 'removed';
   return {
     url: a.url,
     inFlight: a.inFlight + b.inFlight,
     connections: a.connections + b.connections,
-    reachable: isReachedByAny || (a.reachable ?? b.reachable),
-    health: a.health === 'healthy' ? b.health : a.health,
-    ejectedUntil: later(a.ejectedUntil, b.ejectedUntil),
+    ...merged,
+    health: isRemoved ? 'removed' : merged.health,
     ejections: (a.ejections ?? 0) + (b.ejections ?? 0),
     lastError: newer(a.lastError, b.lastError),
   };
 }
 
-function later(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined ? b : Math.max(a, b ?? a);
+/** How many of the targets have which health, without removed ones. */
+export interface TargetCounts {
+  readonly targets: number;
+  readonly healthy: number;
+  readonly notTried: number;
+}
+
+export function targetCounts({ versions }: Pick<ServingReport, 'versions'>, version: string): TargetCounts {
+  const reported = versions.find(({ name }) => name === version)?.targets ?? [];
+  const targets = reported.filter(({ health }) => health !== 'removed');
+  const withHealth = (wanted: ObservedHealth['health']): number =>
+    targets.filter(({ health }) => health === wanted).length;
+  return { targets: targets.length, healthy: withHealth('healthy'), notTried: withHealth('not tried') };
 }
 
 function newer(a: TargetError | undefined, b: TargetError | undefined): TargetError | undefined {

@@ -4,11 +4,13 @@ import { type CacheVariation, greasedVariation, type LifecycleFields } from '../
 import type { UrlRewriting } from '../forwarding/rewrite.ts';
 import type { ActiveGrease } from '../grease/greasedExchange.ts';
 import { type Announcement, announcementsAt, linksFor, pageLinks, RouteEnds } from '../lifecycle/announcement.ts';
-import type { Stage } from '../lifecycle/stage.ts';
+import { isCounterpartKnown, type Stage } from '../lifecycle/stage.ts';
 import { ClientRestrictions } from '../restrictions/clientRestrictions.ts';
 import { Pool, type RetryBudget, type RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
+import { type ConnectionLoad, guaranteedPlaces, type SharingVersion, TargetLimits } from '../upstream/targetLimits.ts';
 import type { ClientIdentification } from '../usage/counting/identification.ts';
+import type { RouteAnswers } from '../usage/counting/routeAnswers.ts';
 import { VersionRequests } from './inFlight.ts';
 
 /** A snapshot in use. A reload replaces it in one assignment. */
@@ -30,10 +32,11 @@ export function activate(
   pools: ReadonlyMap<string, Pool>,
   requestsByVersion: Map<string, VersionRequests>,
   identification: ClientIdentification,
+  routeAnswers: RouteAnswers,
 ): ActiveSnapshot {
   const versions = new Map<string, ActiveVersion>();
   const announcements = new Announcements(snapshot);
-  const requestsByTarget = new Map<Target, VersionRequests[]>();
+  const versionsByTarget = new Map<Target, ActiveVersion[]>();
   for (const version of snapshot.sortedVersions) {
     const { name } = version;
     const backend = adaptedFromOf(version, snapshot)?.name ?? name;
@@ -44,16 +47,46 @@ export function activate(
     const adapterHash = version.adapter?.derivedFromContracts?.hash;
     if (adapterHash !== undefined) requests.adapterState?.forgetAdapterExcept(adapterHash);
     const pool = pools.get(backend) ?? new Pool([], version.balance);
-    for (const target of pool.targets)
-      requestsByTarget.set(target, [...(requestsByTarget.get(target) ?? []), requests]);
     const retryBudget = pools.get(name)?.budget ?? pool.budget;
-    versions.set(name, new ActiveVersion({ version, snapshot, pool, retryBudget, requests, announcements }));
+    const one = new ActiveVersion({ version, snapshot, pool, retryBudget, requests, announcements, routeAnswers });
+    versions.set(name, one);
+    for (const target of pool.targets) versionsByTarget.set(target, [...(versionsByTarget.get(target) ?? []), one]);
   }
-  for (const { requests, pool } of versions.values()) {
-    const sharing = pool.targets.flatMap((target) => requestsByTarget.get(target) ?? []);
-    requests.requestsWithSharedTargets = [...new Set([requests, ...sharing])];
+  for (const one of versions.values()) {
+    const { requests, pool } = one;
+    const sharing = pool.targets.flatMap((target) => versionsByTarget.get(target) ?? []);
+    requests.requestsWithSharedTargets = [...new Set([requests, ...sharing.map((other) => other.requests)])];
+    requests.targetUses.keepOnly(pool.targets);
+    one.targetLimits = targetLimitsOf(one, versionsByTarget);
   }
   return { snapshot, identification, versions, ofLastRequest: undefined };
+}
+
+/** `versionsByTarget`: the versions that use each target, through an adapter, too. */
+function targetLimitsOf(
+  one: ActiveVersion,
+  versionsByTarget: ReadonlyMap<Target, readonly ActiveVersion[]>,
+): TargetLimits {
+  const sharing = new Map<Target, readonly SharingVersion[]>();
+  for (const target of one.pool.targets) {
+    const all = versionsByTarget.get(target) ?? [];
+    const others = all.filter((other) => other !== one);
+    // A tombstone gets no requests, so nothing is kept free for it.
+    const servedCount = all.filter(({ version }) => isServed(version)).length;
+    if (others.length === 0) continue;
+    sharing.set(
+      target,
+      others.map(({ version, requests, inFlightPerTarget }) => {
+        const limit = isServed(version) ? Math.min(one.inFlightPerTarget, inFlightPerTarget) : 0;
+        return { use: requests.targetUses.of(target), guaranteed: guaranteedPlaces(limit, servedCount) };
+      }),
+    );
+  }
+  return new TargetLimits(one.inFlightPerTarget, one.requests.targetUses, sharing);
+}
+
+function isServed({ retired, waivers }: Version): boolean {
+  return !retired || waivers.length > 0;
 }
 
 /** The version whose backend serves `version` through an adapter. Undefined: the version has a backend of its own. */
@@ -64,6 +97,7 @@ function adaptedFromOf({ adapter }: Version, { versions }: Snapshot): Version | 
 interface ActiveVersionParts extends Pick<ActiveVersion, 'version' | 'pool' | 'retryBudget' | 'requests'> {
   readonly snapshot: Snapshot;
   readonly announcements: Announcements;
+  readonly routeAnswers: RouteAnswers;
 }
 
 /** A version of the snapshot in use, with everything that is the same for all its requests. */
@@ -86,6 +120,8 @@ export class ActiveVersion {
   /** The authority of `public_url`; '' without one. */
   readonly publicAuthority: string;
   readonly requests: VersionRequests;
+  /** Replaced once all versions are known. */
+  targetLimits: TargetLimits;
   /** Undefined for most versions. */
   readonly restrictions: ClientRestrictions | undefined;
   /** What responses depend on, for Vary and Cache-Control. Undefined: all clients get the same responses. */
@@ -93,8 +129,10 @@ export class ActiveVersion {
   readonly #routeEnds: RouteEnds | undefined;
   readonly #announcements: Announcements;
   readonly #basePath: string;
+  readonly #snapshot: Snapshot;
+  readonly #routeAnswers: RouteAnswers;
 
-  constructor({ version, snapshot, pool, retryBudget, requests, announcements }: ActiveVersionParts) {
+  constructor({ version, snapshot, pool, retryBudget, requests, announcements, routeAnswers }: ActiveVersionParts) {
     const { basePath, publicUrl } = snapshot.gateway;
     this.adaptedFrom = adaptedFromOf(version, snapshot);
     const backendVersion = this.adaptedFrom ?? version;
@@ -103,6 +141,7 @@ export class ActiveVersion {
     this.pool = pool;
     this.retryBudget = retryBudget;
     this.requests = requests;
+    this.targetLimits = new TargetLimits(this.inFlightPerTarget, requests.targetUses);
     this.restrictions = ClientRestrictions.of(version, snapshot);
     // Restrictions depend on the client. Their `vary` has the fields that identify it.
     this.cacheVariation = version.grease ? greasedVariation(this.restrictions) : this.restrictions;
@@ -113,6 +152,8 @@ export class ActiveVersion {
       : undefined;
     this.publicAuthority = publicUrl === undefined ? '' : new URL(publicUrl).host;
     this.#announcements = announcements;
+    this.#snapshot = snapshot;
+    this.#routeAnswers = routeAnswers;
     this.#basePath = basePath;
   }
 
@@ -123,7 +164,14 @@ export class ActiveVersion {
 
   /** The target for a retry after `failed`. Undefined if there is none, or if the budget is used up. */
   pickAgain(failed: Target, where: RetryTarget): Target | undefined {
-    return this.pool.pickAgain(this.inFlightPerTarget, failed, where, performance.now(), this.retryBudget);
+    return this.pool.pickAgain(this.targetLimits, failed, where, performance.now(), this.retryBudget);
+  }
+
+  /** Whether a waiting request may be sent or refused: one on `connection`, only those on other connections, or none. */
+  roomFor(connection: ConnectionLoad | undefined): 'some' | 'others' | 'none' {
+    const room = this.requests.roomFor(connection);
+    if (room !== 'some' || this.pool.hasNoUsableTarget) return room;
+    return this.pool.roomFor(this.targetLimits, connection);
   }
 
   stage(now: number): Stage {
@@ -146,15 +194,24 @@ export class ActiveVersion {
     const end = this.#routeEnds?.find(method, path);
     if (end !== undefined) {
       const documentationLinks = pageLinks(announcement.page, end);
-      return { ...end, links: linksFor(path, { ...announcement, documentationLinks }, this.#basePath) };
+      return { ...end, links: this.#links(method, path, { ...announcement, documentationLinks }) };
     }
     if (announcement.stage === 'active') return undefined;
     return {
       deprecation: announcement.deprecation,
       sunset: announcement.sunset,
-      links: linksFor(path, announcement, this.#basePath),
+      links: this.#links(method, path, announcement),
       deprecatedAt: this.version.deprecation,
     };
+  }
+
+  #links(method: string, path: string, announcement: Announcement): readonly string[] {
+    // Usually no route is missing, and this look-up is all that a response costs.
+    if (!this.#routeAnswers.isAnyMissing) return linksFor(path, announcement, this.#basePath);
+    return linksFor(path, announcement, this.#basePath, (version, pathThere) => {
+      const isMissing = this.#routeAnswers.isMissing(version, method, pathThere);
+      return isMissing && !isCounterpartKnown(path, this.version, version, this.#snapshot);
+    });
   }
 }
 

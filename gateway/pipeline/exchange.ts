@@ -25,6 +25,7 @@ import type { RestrictionKind, RestrictionState, Waived, Waivers } from '../rest
 import type { SelfService } from '../selfService/selfService.ts';
 import type { RetryTarget } from '../upstream/pool.ts';
 import type { Target } from '../upstream/target.ts';
+import type { ConnectionLoad, TargetUse } from '../upstream/targetLimits.ts';
 import type { OpenRequest } from '../usage/counting/collector.ts';
 import type { CountedExchange } from '../usage/counting/countedExchange.ts';
 import type { ActiveSnapshot, ActiveVersion } from './activeVersion.ts';
@@ -47,6 +48,8 @@ export interface GatewayContext {
   draining: boolean;
   /** Receives every exchange that ends; undefined: exchanges are not recorded. */
   recorder?: Recorder | undefined;
+  /** Marks which versions are called, so that a crash does not lose this fact. Undefined: the gateway keeps no ledger. */
+  callMarks?: { onCall(exchange: Exchange, activeVersion: ActiveVersion): void } | undefined;
   /** Undefined: no version has a shadow or `drift`. */
   shadow?: { observe(exchange: Exchange): Outbound['observer'] } | undefined;
   readonly isDiscovery: (path: string, snapshot: Snapshot) => boolean;
@@ -103,6 +106,13 @@ export class Exchange implements Outbound, InFlight {
   /** Set if the version is served by an adapter, or the client asks for unknown members. */
   adaptation: ExchangeAdaptation | undefined;
   chosenTarget: Target | undefined;
+  /**
+   * Undefined: the connection carries one request at a time, or is that of a trusted proxy, which sends the requests of many clients on
+   * one connection.
+   */
+  readonly connectionLoad: ConnectionLoad | undefined;
+  /** Set while the request counts towards the limit of its target. */
+  #targetUse: TargetUse | undefined;
   /** Set when the request is forwarded. Stays undefined if the application answers the request. */
   forwarding: Forwarding | undefined;
   observer: Outbound['observer'];
@@ -131,6 +141,7 @@ export class Exchange implements Outbound, InFlight {
     this.now = context.now();
     this.method = req.method ?? '';
     this.peer = peerOf(req.socket, this.activeSnapshot.snapshot);
+    this.connectionLoad = this.peer.trusted ? undefined : req.connectionLoad;
     this.fields = readRequestFields(req.rawHeaders, this.peer.trusted);
     this.host = this.fields.host;
     this.id = requestIdFrom(this.fields.requestId);
@@ -179,6 +190,24 @@ export class Exchange implements Outbound, InFlight {
 
   get wholeBody(): string | undefined {
     return this.adaptation?.body ?? this.req.wholeBody;
+  }
+
+  /** The size of the body that the client sends, in bytes; without Content-Length, of the part that has arrived. */
+  get bodySize(): number {
+    const { contentLength } = this.fields;
+    if (contentLength !== undefined) return Number(contentLength);
+    const { collectedBytes, bytesIn, switchedProtocols } = this.stats;
+    return switchedProtocols ? 0 : collectedBytes || bytesIn;
+  }
+
+  /** The length of the request target, which `gateway.limits.url` limits. */
+  get targetSize(): number {
+    return this.req.url?.length ?? 0;
+  }
+
+  /** The size of the head, which `gateway.limits.head` limits. */
+  get headSize(): number {
+    return this.fields.size + this.targetSize;
   }
 
   get bodyLimit(): number {
@@ -240,8 +269,30 @@ export class Exchange implements Outbound, InFlight {
 
   replaceTarget(where: RetryTarget): boolean {
     const next = this.activeVersion?.pickAgain(this.target, where);
-    if (next) this.chosenTarget = next;
-    return next !== undefined;
+    if (next === undefined) return false;
+    this.releaseTarget();
+    this.chosenTarget = next;
+    this.occupyTarget();
+    return true;
+  }
+
+  occupyTarget(): void {
+    const { target, activeVersion, connectionLoad } = this;
+    target.inFlight += 1;
+    const use = activeVersion?.requests.targetUses.of(target);
+    if (use === undefined) return;
+    use.inFlight += 1;
+    connectionLoad?.add(use, 1);
+    this.#targetUse = use;
+  }
+
+  releaseTarget(): void {
+    const use = this.#targetUse;
+    this.target.inFlight -= 1;
+    if (use === undefined) return;
+    use.inFlight -= 1;
+    this.connectionLoad?.add(use, -1);
+    this.#targetUse = undefined;
   }
 
   responsePlan(): ResponsePlan {
@@ -287,6 +338,9 @@ export class Exchange implements Outbound, InFlight {
       status: this.status,
       served: this.stats.answeredAfter !== undefined,
       at: this.now,
+      bodySize: this.bodySize,
+      targetSize: this.targetSize,
+      headSize: this.headSize,
     };
   }
 

@@ -14,6 +14,7 @@ export function findVersion(exchange: Exchange): StepOutcome | undefined {
   const prefixEnd = basePath.length + segment.length + 1;
   const afterPrefix = originForm.slice(prefixEnd);
   exchange.activeVersion = activeVersion;
+  if (exchange.now >= activeVersion.requests.nextMarkAt) exchange.context.callMarks?.onCall(exchange, activeVersion);
   exchange.resource = originForm.slice(prefixEnd, exchange.pathEnd);
   if (activeVersion.version.prefix === 'forward') {
     exchange.path = originForm.slice(basePath.length);

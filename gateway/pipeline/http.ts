@@ -149,7 +149,10 @@ function answerDiscovery({ req, res, context, hasBody, isGatewayStopping }: Exch
 function waitForRoom(exchange: Exchange): void {
   const { activeVersion, res } = exchange;
   const maxWaitMs = activeVersion?.version.limits.queue ?? 0;
+  const { connectionLoad } = exchange;
   const waiter = {
+    connection: connectionLoad,
+    room: () => activeVersion?.roomFor(connectionLoad) ?? 'some',
     findRoom: () => {
       const outcome = runSteps(exchange);
       return outcome?.kind === 'wait' ? undefined : () => applyOutcome(exchange, outcome);

@@ -3,6 +3,7 @@ import type { AdapterState } from '../adapters/versionAdapter.ts';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../http1/deadlines.ts';
 import type { Waivers } from '../restrictions/restriction.ts';
 import type { Target } from '../upstream/target.ts';
+import { type ConnectionLoad, mayTakePlace, TargetUses } from '../upstream/targetLimits.ts';
 import type { OpenRequest } from '../usage/counting/collector.ts';
 import type { CountedExchange } from '../usage/counting/countedExchange.ts';
 
@@ -20,6 +21,8 @@ export interface InFlight {
   readonly status: number;
   /** The data for the usage ledger, as far as they are known. */
   countedSoFar(): CountedExchange;
+  /** The name of its client in the usage ledger. */
+  identify(): string;
   /** Whether its client has a waiver that has not ended. `now`: epoch ms. */
   isWaived(restrictions: Waivers, now: number): boolean;
   /** Call this when its version, its target or the gateway stops. Ends endless streams cleanly. Safe to call twice. */
@@ -79,16 +82,27 @@ export class VersionRequests {
    * of its source.
    */
   requestsWithSharedTargets: readonly VersionRequests[] = [this];
+  readonly targetUses = new TargetUses();
   /** `limits.in_flight` */
   maxInFlight = Number.POSITIVE_INFINITY;
   /** Undefined until an adapter serves a request of the version. */
   adapterState: AdapterState | undefined;
   #lastInFlight: number | undefined;
+  /** From this time on, the next request is marked as a call of the version, epoch ms. */
+  nextMarkAt = 0;
   /** When the last request was answered 410, epoch ms; undefined: never since the start. */
   lastRefused: number | undefined;
 
   get inFlightCount(): number {
     return this.inFlight.size;
+  }
+
+  /** Whether one more request of the version may be in flight: one on `connection`, only those on other connections, or none. */
+  roomFor(connection: ConnectionLoad | undefined): 'some' | 'others' | 'none' {
+    const free = this.maxInFlight - this.inFlightCount;
+    if (free <= 0) return 'none';
+    if (connection === undefined) return 'some';
+    return mayTakePlace(this.targetUses.inFlightOn(connection), free, this.maxInFlight) ? 'some' : 'others';
   }
 
   /** When a request or stream was last in flight, epoch ms: `now` while one is. Undefined: never since the start. */
@@ -128,7 +142,7 @@ function admitOldestFirst(versions: readonly VersionRequests[]): void {
   const waiting = versions.filter(({ queue }) => queue.length > 0);
   for (;;) {
     waiting.sort((a, b) => a.queue.waitingSince - b.queue.waitingSince);
-    if (!waiting.some((one) => one.inFlightCount < one.maxInFlight && one.queue.admitOldest())) return;
+    if (!waiting.some((one) => one.inFlightCount < one.maxInFlight && one.queue.admitNext())) return;
   }
 }
 
@@ -137,6 +151,10 @@ const maxQueued = 1000;
 
 /** What happens to a queued request. */
 export interface Waiter {
+  /** Undefined: it waits on a connection of its own. */
+  readonly connection: ConnectionLoad | undefined;
+  /** Costs less than `findRoom`. `others`: there is room, but only for requests on other connections. */
+  readonly room: () => 'some' | 'others' | 'none';
   /** Returns the function that runs the request; undefined while there is no room for it. */
   readonly findRoom: () => (() => void) | undefined;
   /** The request has waited for its whole time. */
@@ -151,9 +169,10 @@ class AdmissionQueue {
     return this.#requests.length;
   }
 
-  /** Undefined if the queue is full. */
+  /** Undefined if the queue is full, for all connections or for that of the request. */
   add(maxWaitMs: number, waiter: Waiter): QueuedRequest | undefined {
-    return this.#requests.length < maxQueued ? new QueuedRequest(this.#requests, maxWaitMs, waiter) : undefined;
+    const isAdmitted = mayTakePlace(waiter.connection?.waiting ?? 0, maxQueued - this.#requests.length, maxQueued);
+    return isAdmitted ? new QueuedRequest(this.#requests, maxWaitMs, waiter) : undefined;
   }
 
   /** When the oldest request began to wait, in ms of `performance.now()`. Infinite if none waits. */
@@ -161,9 +180,16 @@ class AdmissionQueue {
     return this.#requests[0]?.waitingSince ?? Number.POSITIVE_INFINITY;
   }
 
-  /** False if no request waits, or if there is no room for the oldest one, which then keeps its place. */
-  admitOldest(): boolean {
-    return this.#requests[0]?.admit() ?? false;
+  /**
+   * Admits the oldest request whose connection may have another one in flight. False if there is none, or if there is no room for it: it
+   * then keeps its place.
+   */
+  admitNext(): boolean {
+    for (const request of this.#requests) {
+      const room = request.room;
+      if (room !== 'others') return room === 'some' && request.admit();
+    }
+    return false;
   }
 
   expireAll(): void {
@@ -181,8 +207,13 @@ class QueuedRequest implements Timed {
     this.deadline = deadlineIn(maxWaitMs);
     this.#queue = queue;
     this.#waiter = waiter;
+    if (waiter.connection) waiter.connection.waiting += 1;
     queue.push(this);
     watchDeadline(this);
+  }
+
+  get room(): ReturnType<Waiter['room']> {
+    return this.#waiter.room();
   }
 
   admit(): boolean {
@@ -204,6 +235,7 @@ class QueuedRequest implements Timed {
     const at = this.#queue.indexOf(this);
     if (at === -1) return;
     this.#queue.splice(at, 1);
+    if (this.#waiter.connection) this.#waiter.connection.waiting -= 1;
     unwatchDeadline(this);
   }
 }

@@ -135,11 +135,11 @@ async function loadGrease(): Promise<void> {
  * If `limits.in_flight` requests of the version are in flight, a request waits for at most `limits.queue`. This keeps the other
  * versions fast.
  */
-function limitInFlight({ activeVersion }: Exchange): StepOutcome | undefined {
-  if (activeVersion === undefined) return undefined;
+function limitInFlight({ activeVersion, connectionLoad }: Exchange): StepOutcome | undefined {
   // A request that waits during a reload keeps its former `activeVersion`. Its `requests` have the limit of the current configuration.
-  const { inFlightCount, maxInFlight } = activeVersion.requests;
-  return inFlightCount < maxInFlight ? undefined : { kind: 'wait' };
+  return activeVersion === undefined || activeVersion.requests.roomFor(connectionLoad) === 'some'
+    ? undefined
+    : { kind: 'wait' };
 }
 
 /** Picks one of the version's targets by its balancing policy. */
@@ -147,7 +147,7 @@ function chooseTarget(exchange: Exchange): StepOutcome | undefined {
   const { activeVersion } = exchange;
   if (activeVersion === undefined) return { kind: 'problem', problem: { code: 'UNKNOWN_VERSION' } };
   const { pool } = activeVersion;
-  const target = pool.pick(activeVersion.inFlightPerTarget);
+  const target = pool.pick(activeVersion.targetLimits, exchange.connectionLoad);
   if (target === undefined) {
     return pool.hasNoUsableTarget ? { kind: 'problem', problem: { code: 'NO_HEALTHY_TARGET' } } : { kind: 'wait' };
   }

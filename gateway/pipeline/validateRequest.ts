@@ -42,12 +42,11 @@ export function checkMessage(exchange: Exchange): StepOutcome | undefined {
   return problem && { kind: 'problem', problem, closesConnection: true };
 }
 
-function messageProblem({ req, fields, activeSnapshot, upgrade }: Exchange): Problem | undefined {
+function messageProblem({ req, fields, activeSnapshot, upgrade, targetSize, headSize }: Exchange): Problem | undefined {
   const { limits } = activeSnapshot.snapshot.gateway;
-  const urlLength = (req.url as string).length;
   if (!supportedHttpVersions.has(req.httpVersion)) return { code: 'HTTP_VERSION_UNSUPPORTED' };
-  if (urlLength > limits.url) return { code: 'TARGET_TOO_LONG' };
-  if (fields.size + urlLength > limits.head || fields.count > maxFields) return { code: 'HEAD_TOO_LARGE' };
+  if (targetSize > limits.url) return { code: 'TARGET_TOO_LONG' };
+  if (headSize > limits.head || fields.count > maxFields) return { code: 'HEAD_TOO_LARGE' };
   // RFC 9112 §3.2: exactly one Host field; in HTTP/1.0 it may be missing.
   if (fields.hostCount !== 1 && !(fields.hostCount === 0 && req.httpVersion === '1.0')) {
     return { code: 'BAD_REQUEST', detail: 'A request has exactly one Host field.' };

@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import type { Remark } from '../retirement/facts.ts';
-import { segmentPattern, segmentsOf, valuesIn } from '../shared/pathTable.ts';
+import type { Remark } from '../evidence/remark.ts';
+import { segmentPattern, segmentsOf, valuesIn, withoutFinalSlash } from '../shared/pathTable.ts';
 import { plural, printable } from '../shared/text.ts';
 import { pathWithoutIds } from '../usage/counting/routeNames.ts';
 import type { ClientUse, UsageQueries, VersionClientUse } from '../usage/usageQueries.ts';
@@ -128,13 +128,30 @@ export function routeRemarks(
 }
 
 /** The adapted routes as a text, to compare two adapters. */
-function adaptedNames({ adapter }: Version): string {
+export function adaptedNames({ adapter }: Version): string {
   const names = adapter?.routes.flatMap((route) => ('gone' in route ? [] : [`${route.method} ${route.path}`])) ?? [];
   return names.sort().join('\n');
 }
 
+/** Returns the largest body of a route, in bytes, by the name of the route in the ledger. An adapter limits the bodies that it changes. */
+export function bodyLimits({ adapter, limits }: Pick<Version, 'adapter' | 'limits'>): (route: string) => number {
+  if (adapter?.mode !== 'serve') return () => limits.body;
+  const changing = adapter.routes
+    .filter((route) => !('gone' in route) && route.request.body.length > 0)
+    .map(({ method, path }) => ({ method, ...foldedTemplate(path) }));
+  const smaller = Math.min(limits.body, adapter.body);
+  return (route) => {
+    const space = route.indexOf(' ');
+    const [method, path] = [route.slice(0, space), route.slice(space + 1)];
+    const isChanged = changing.some(
+      (one) => one.method === method && (one.template === path || mayMatch(one, segmentsOf(withoutFinalSlash(path)))),
+    );
+    return isChanged || (route === otherRoute && changing.length > 0) ? smaller : limits.body;
+  };
+}
+
 /** Returns how a version answers a route, by its name in the ledger. Undefined: no adapter serves the version. */
-function routeAnswers({ adapter, contract }: Version): ((route: string) => RouteAnswer) | undefined {
+export function routeAnswers({ adapter, contract }: Version): ((route: string) => RouteAnswer) | undefined {
   if (adapter?.mode !== 'serve') return undefined;
   /** Path template → the methods that the adapter serves. */
   const methodsByTemplate = new Map<string, Set<string>>(
@@ -145,10 +162,7 @@ function routeAnswers({ adapter, contract }: Version): ((route: string) => Route
     methodsByTemplate.set(route.path, servedMethods);
     if (!('gone' in route)) servedMethods.add(route.method);
   }
-  const templates = [...methodsByTemplate.keys()].map((template) => ({
-    template,
-    folded: segmentsOf(pathWithoutIds(template)),
-  }));
+  const templates = [...methodsByTemplate.keys()].map(foldedTemplate);
   const answer = (template: string, method: string): RouteAnswer => {
     const servedMethods = methodsByTemplate.get(template) ?? new Set();
     const isServed =
@@ -164,7 +178,7 @@ function routeAnswers({ adapter, contract }: Version): ((route: string) => Route
     if (methodsByTemplate.has(path)) return answer(path, method);
     // The name is a template of another contract, or no contract had the path when the request was counted. In the second case
     // the ledger has `{}` instead of ids.
-    const segments = segmentsOf(path);
+    const segments = segmentsOf(withoutFinalSlash(path));
     const answers = new Set(
       templates.filter((one) => mayMatch(one, segments)).map((one) => answer(one.template, method)),
     );
@@ -177,21 +191,27 @@ function routeAnswers({ adapter, contract }: Version): ((route: string) => Route
 
 interface FoldedTemplate {
   readonly template: string;
+  /** Without a final slash, as `folded`. */
+  readonly segments: readonly string[];
   /** The segments of the template with their ids replaced, as in names of the ledger. */
   readonly folded: readonly string[];
+}
+
+function foldedTemplate(template: string): FoldedTemplate {
+  const segments = segmentsOf(withoutFinalSlash(template));
+  return { template, segments, folded: segmentsOf(withoutFinalSlash(pathWithoutIds(template))) };
 }
 
 /**
  * Whether a path in the ledger (with `{}` instead of ids, or a template of another contract) may stand for a path of the
  * template.
  */
-function mayMatch({ template, folded }: FoldedTemplate, path: readonly string[]): boolean {
-  const templateSegments = segmentsOf(template);
+function mayMatch({ segments, folded }: FoldedTemplate, path: readonly string[]): boolean {
   const mayStandFor = (segment: string, at: number): boolean => {
     const isEqual = folded[at] === segment;
     // An empty segment cannot be the value of a parameter.
     if (isEqual || segment === '') return isEqual;
-    const pattern = segmentPattern(templateSegments[at] ?? '');
+    const pattern = segmentPattern(segments[at] ?? '');
     if (pattern !== undefined && valuesIn(segment, pattern) !== undefined) return true;
     // `{}` is any id, so it cannot stand for a fixed segment. `{name}` is a parameter of another contract, and can.
     return segment.includes('{') && (pattern !== undefined || segment !== '{}');
@@ -201,12 +221,11 @@ function mayMatch({ template, folded }: FoldedTemplate, path: readonly string[])
 
 /** Whether every path that the ledger counts as `path` matches the template. */
 function alwaysMatches(one: FoldedTemplate, path: readonly string[]): boolean {
-  const templateSegments = segmentsOf(one.template);
   const isOnlyParameter = (segment: string): boolean =>
     segmentPattern(segment)?.literals.every((text) => text === '') ?? false;
   return (
     mayMatch(one, path) &&
-    templateSegments.length === path.length &&
-    templateSegments.every((segment, at) => isOnlyParameter(segment) || segment === path[at])
+    one.segments.length === path.length &&
+    one.segments.every((segment, at) => isOnlyParameter(segment) || segment === path[at])
   );
 }

@@ -1,8 +1,10 @@
 import type { Snapshot } from '../config/snapshot.ts';
+import type { LiveFacts } from '../evidence/callEvidence.ts';
+import type { Remark } from '../evidence/remark.ts';
+import type { SizePart } from '../evidence/requestSizes.ts';
 import { brownoutAt } from '../lifecycle/brownouts.ts';
 import { type Stage, stageOf } from '../lifecycle/stage.ts';
 import { BrownoutScope } from '../restrictions/brownout.ts';
-import type { Remark } from '../retirement/facts.ts';
 import { versionSegment } from '../routing/requestTarget.ts';
 import { otherClients } from '../usage/usageRow.ts';
 
@@ -90,7 +92,9 @@ export interface PlanQuery {
   readonly now: number;
   /** The instant for which the stages of the candidate are computed, epoch ms. */
   readonly at: number;
-  /** Remarks of the caller on what the ledger may lack, such as a gateway of the fleet that is silent. */
+  /** What the running gateways know, by version. Absent: none was asked. */
+  readonly live?: ReadonlyMap<string, LiveFacts>;
+  /** Further remarks of the caller. */
   readonly remarks?: readonly Remark[];
 }
 
@@ -133,6 +137,29 @@ export interface PlannedClient extends PlannedCounts {
   readonly top_routes: readonly { readonly version: string; readonly route: string; readonly requests: number }[];
 }
 
+/** The status of a request that exceeds a limit, the setting of the limit, and the words for what it limits. */
+export const sizeAnswers = {
+  body: { status: 413, setting: 'limits.body', words: 'largest body' },
+  target: { status: 414, setting: 'gateway.limits.url', words: 'longest request target' },
+  head: { status: 431, setting: 'gateway.limits.head', words: 'largest head' },
+} as const satisfies Record<SizePart, { readonly status: number; readonly setting: string; readonly words: string }>;
+
+/** Requests of one route that are answered now, and that the candidate refuses for their size. The ledger does not count them. */
+export interface PlannedTooLarge {
+  readonly version: string;
+  readonly route: string;
+  readonly part: SizePart;
+  readonly status: number;
+  readonly setting: string;
+  /** The limit of the candidate, bytes. */
+  readonly limit: number;
+  /** The largest of them, bytes, and its day. */
+  readonly largest: number;
+  readonly day: string;
+  /** False: it is larger than the present limit, too. Whether smaller ones are larger than the limit of the candidate is not known. */
+  readonly known: boolean;
+}
+
 /**
  * Which clients would lose requests if the candidate were applied. The response body of `POST /api/plan`. Instants are RFC 3339.
  */
@@ -141,8 +168,13 @@ export interface Plan {
   readonly at: string;
   readonly since: string;
   readonly until: string;
+  /** Since when every call is in the ledger; null: it is empty. */
   readonly covered_since: string | null;
+  /** The same, within the period: `since`, or later. */
+  readonly counted_since: string | null;
   readonly summary: string;
+  /** False if calls may be missing that the candidate would refuse. The losses below are then a lower bound. */
+  readonly known: boolean;
   /** The exact sums over all clients that are not ignored. */
   readonly total: PlannedCounts;
   /**
@@ -150,6 +182,8 @@ export interface Plan {
    * only some of these. They count as served.
    */
   readonly may_lose: number;
+  /** The largest first, those that are known before the others. At most 100. The requests of ignored clients count. */
+  readonly too_large: readonly PlannedTooLarge[];
   /** Lowest major first. Ignored clients are not counted. */
   readonly versions: readonly PlannedVersion[];
   /** Without `other clients`. */
@@ -165,6 +199,10 @@ export interface Plan {
 }
 
 /** True if a client that is not ignored would lose something, or may. */
-export function hasLoss({ total, may_lose: mayLose }: Pick<Plan, 'total' | 'may_lose'>): boolean {
-  return total.lost > 0 || mayLose > 0;
+export function hasLoss({
+  total,
+  may_lose: mayLose,
+  too_large: tooLarge,
+}: Pick<Plan, 'total' | 'may_lose'> & Partial<Pick<Plan, 'too_large'>>): boolean {
+  return total.lost > 0 || mayLose > 0 || tooLarge?.some(({ known }) => known) === true;
 }

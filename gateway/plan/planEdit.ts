@@ -1,15 +1,18 @@
+import type { Remark } from '../evidence/remark.ts';
 import { brownoutAt } from '../lifecycle/brownouts.ts';
 import { runningWaivers, stageOf, waiverWords } from '../lifecycle/stage.ts';
 import { findFreezeClients, freezeInWords, knownClientsLimit } from '../restrictions/knownClients.ts';
 import { ignoredBy, withAtLeastOneRequest } from '../retirement/countedUsage.ts';
-import type { Remark } from '../retirement/facts.ts';
 import { lastPeriodInWords } from '../retirement/words.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { plural, printableExcerpt, withCommas } from '../shared/text.ts';
+import { evidenceOf } from '../usage/callFacts.ts';
 import type { UsageQueries, VersionClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient, otherClients } from '../usage/usageRow.ts';
 import { partsOf, type RouteGroup, routeGroups, routeRemarks } from './adaptedRoutes.ts';
+import { changedVersions, ownRefusals } from './ownAnswers.ts';
 import {
+  hasLoss,
   type Plan,
   type PlannedAnswer,
   type PlannedClient,
@@ -21,8 +24,15 @@ import {
   plannedAnswerNames,
   plannedAnswers,
 } from './plan.ts';
+import { missingEvidence } from './planEvidence.ts';
+import { plannedTooLarge, sizeRemarks, tooLargeInWords } from './sizeWords.ts';
 
 const maxListedClients = 100;
+const unknownAnswers: Remark = {
+  code: 'answers_unknown',
+  text: 'The ledger does not tell under which base path and limits its requests were answered, because an earlier release wrote it.',
+  remedy: 'Start a gateway of this release once with this ledger.',
+};
 const maxNamedClients = 5;
 
 interface Row extends VersionClientUse {
@@ -36,7 +46,9 @@ interface Row extends VersionClientUse {
 /** Applies a candidate to the requests in the ledger. Undefined: the ledger cannot be read, see `queries.problem`. */
 export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise<Plan | undefined> {
   const { candidate, running, since, now, at } = query;
-  const basePath = (running ?? candidate).gateway.basePath;
+  // Without a running configuration, the ledger tells how the requests were answered.
+  const recorded = running === undefined ? await queries.answerSettings() : undefined;
+  const basePath = running?.gateway.basePath ?? (recorded ?? candidate.gateway).basePath;
   const candidateFreezes = await plannedFreezes(queries, candidate, query);
   const runningFreezes = running && (await plannedFreezes(queries, running, query));
   const answerOf = (request: PlannedRequest, group?: RouteGroup): PlannedAnswer => {
@@ -57,8 +69,18 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   const groups = await routeGroups(queries, query, since);
   const needsTopRoutes = (use: VersionClientUse): boolean => use.served > 0 && isLost(use);
   const uses = await queries.byVersionAndClient(since, needsTopRoutes);
-  const coveredSince = await queries.coveredSince();
+  const ledger = await evidenceOf(queries, { version: undefined, now, quiet: now - since, since });
   const unseenRemarks = await unseenWaivers(queries, candidate, at);
+  const isCut = (version: string): boolean =>
+    plannedAnswers[answerOf({ version })].isRefusal && !isRefusedAlready({ version });
+  const changed = changedVersions({ candidate, running, recorded });
+  const { tooLarge } = await ownRefusals(queries, { candidate, running, recorded }, since, changed);
+  const isServed = ({ version }: { readonly version: string }): boolean =>
+    !plannedAnswers[answerOf({ version })].isRefusal && !isRefusedAlready({ version });
+  const planned = tooLarge.filter(isServed).map(plannedTooLarge);
+  const servedAndChanged = changed.filter((version) => isServed({ version }));
+  const { missing, pending } = await missingEvidence(queries, query, isCut, servedAndChanged);
+  if (running === undefined && recorded === undefined) missing.push(unknownAnswers);
   // Checked last. A query that fails returns no rows, which would look as if no client had called.
   if (queries.problem !== undefined) return undefined;
   const rows = uses.flatMap((one) =>
@@ -93,8 +115,11 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     at: new Date(at).toISOString(),
     since: new Date(since).toISOString(),
     until: new Date(now).toISOString(),
-    covered_since: coveredSince === undefined ? null : new Date(coveredSince).toISOString(),
+    covered_since: ledger.coveredSince === undefined ? null : new Date(ledger.coveredSince).toISOString(),
+    counted_since: ledger.countedSince === undefined ? null : new Date(ledger.countedSince).toISOString(),
     total: sumOf(countedRows),
+    known: missing.length + pending.length === 0 && planned.every(({ known }) => known),
+    too_large: planned.slice(0, maxListedClients),
     may_lose: countedRows.reduce((sum, { mayLose }) => sum + mayLose, 0),
     versions,
     client_count: singleClients.length,
@@ -108,8 +133,11 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     ...unseenRemarks,
     ...candidateFreezes.remarks,
     ...routeRemarks(groups, countedRows),
+    ...sizeRemarks(planned),
   ];
-  const notes = [...remarks, ...planNotes(facts, query, queries.problems)];
+  // With a loss, the calls of the last seconds do not matter: they can only add to it.
+  const unsent = hasLoss(facts) ? [] : pending;
+  const notes = [...missing, ...unsent, ...remarks, ...planNotes(facts, { ...query, basePath }, queries.problems)];
   const shortened = {
     clients: facts.clients.slice(0, maxListedClients),
     ignored: facts.ignored.slice(0, maxListedClients),
@@ -124,7 +152,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
 async function plannedFreezes(
   queries: UsageQueries,
   { sortedVersions, retire, usage }: PlanQuery['candidate'],
-  { running, now }: PlanQuery,
+  { running, now, live }: PlanQuery,
 ): Promise<{ readonly newClients: ReadonlyMap<string, ReadonlySet<string>>; readonly remarks: readonly Remark[] }> {
   const newClients = new Map<string, ReadonlySet<string>>();
   const remarks: Remark[] = [];
@@ -134,7 +162,8 @@ async function plannedFreezes(
   for (const { name: version, freeze } of sortedVersions) {
     if (freeze === undefined || freeze.from > now) continue;
     const limit = knownClientsLimit(usage);
-    const found = await findFreezeClients(queries, { version, ...freeze, namingRulesId, quiet: retire.quiet, limit });
+    const rules = { version, ...freeze, namingRulesId, quiet: retire.quiet, limit };
+    const found = await findFreezeClients(queries, { ...rules, now, live: live?.get(version) });
     if (found.kind === 'found') {
       if (freeze.mode === 'refuse') newClients.set(version, new Set(found.newClients.map(({ client }) => client)));
       continue;
@@ -209,35 +238,51 @@ type PlanFacts = Omit<Plan, 'summary' | 'notes'>;
 
 /** The result in one sentence. Safe to print. */
 function planSummary(facts: PlanFacts): string {
-  const { since, until, covered_since: covered, total, losing_count: losing, others_lose: othersLose, clients } = facts;
+  const { since, until, counted_since: counted, total, losing_count: losing, others_lose: othersLose, clients } = facts;
   const mayLose = facts.may_lose === 0 ? '' : withCommas(facts.may_lose);
-  if (covered === null) return 'The usage ledger is empty, so it is not known which clients would lose requests.';
-  const gap = covered > since ? ` (usage was recorded without a gap only since ${rfc3339(Date.parse(covered))})` : '';
-  const period = `${lastPeriodInWords(Date.parse(until) - Date.parse(since))}${gap}`;
+  if (counted === null) return 'The usage ledger is empty, so it is not known which clients would lose requests.';
+  const countedText = rfc3339(Date.parse(counted));
+  const whole = lastPeriodInWords(Date.parse(until) - Date.parse(since));
+  const period = counted === since ? whole : `${whole} (usage was recorded without a gap only since ${countedText})`;
   if (total.lost === 0 && mayLose !== '') {
     return `It is not known whether clients would lose requests: up to ${mayLose} of the ${plural(total.served, 'request')} that backends answered in ${period}.`;
   }
+  const tooLarge = tooLargeInWords(facts.too_large);
+  if (total.lost === 0 && tooLarge !== undefined) return `Clients would lose requests: ${tooLarge}.`;
+  if (total.lost === 0 && !facts.known)
+    return `It is not known whether clients would lose requests: no loss is known, but calls may be missing.`;
   if (total.lost === 0) {
     const refuses = plannedAnswerNames.some((name) => plannedAnswers[name].isRefusal && total.answers[name] > 0);
     const noRequest = refuses ? 'no more of them than it does now' : 'none of them';
-    return `No client would lose a request: in ${period}, backends answered ${plural(total.served, 'request')}, and the gateway would refuse ${noRequest}.`;
+    const refused = `backends answered ${plural(total.served, 'request')}, and the gateway would refuse ${noRequest}`;
+    // Nothing is claimed about the time before every call is known. Requests that the ledger has of that time are counted, too.
+    return counted === since
+      ? `No client would lose a request: in ${whole}, ${refused}.`
+      : `No client would lose a request that was recorded since ${countedText}: ${refused}.`;
   }
   const who = othersLose ? `At least ${plural(Math.max(1, losing), 'client')}` : plural(losing, 'client');
   const what = `${withCommas(total.lost)} of the ${plural(total.served, 'request')} that backends answered in ${period}`;
-  const more = mayLose === '' ? '' : ` Up to ${mayLose} more may be lost.`;
+  const more = [
+    mayLose === '' ? '' : ` Up to ${mayLose} more may be lost.`,
+    tooLarge === undefined ? '' : ` Others are too large: ${tooLarge}.`,
+  ].join('');
   return `${who} would lose ${what}: ${listOfLosses(clients)}.${more}`;
 }
 
-/** Remarks that matter to the operator. `problems`: of the ledger. Their texts are safe to print. */
-function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string[]): Remark[] {
-  const { since, covered_since: covered, clients, ignored, versions } = facts;
-  const { candidate, running, at } = query;
+/** Remarks that matter to the operator. `basePath`: of the requests. `problems`: of the ledger. Their texts are safe to print. */
+function planNotes(
+  facts: PlanFacts,
+  query: PlanQuery & { readonly basePath: string },
+  problems: readonly string[],
+): Remark[] {
+  const { since, counted_since: counted, clients, ignored, versions } = facts;
+  const { candidate, basePath, at } = query;
   const notes: Remark[] = [];
   const add = (code: string, text: string): void => void notes.push({ code, text });
-  if (covered !== null && covered > since) {
+  if (counted !== null && counted !== since) {
     add(
       'ledger_short',
-      `Usage has been recorded without a gap only since ${rfc3339(Date.parse(covered))}: clients that called before may be missing.`,
+      `Usage has been recorded without a gap only since ${rfc3339(Date.parse(counted))}: clients that called before may be missing.`,
     );
   }
   const others = clients.find(({ client }) => client === otherClients);
@@ -278,8 +323,8 @@ function planNotes(facts: PlanFacts, query: PlanQuery, problems: readonly string
     const words = waiverWords(runningWaivers(version, at));
     if (words !== undefined) add('waived', `/${version.name} stays served for ${words}.`);
   }
-  if (running !== undefined && running.gateway.basePath !== candidate.gateway.basePath) {
-    const [from, to] = [running, candidate].map(({ gateway }) => gateway.basePath || '/');
+  if (basePath !== candidate.gateway.basePath) {
+    const [from, to] = [basePath, candidate.gateway.basePath].map((path) => path || '/');
     add('base_path', `gateway.base_path changes from ${from} to ${to}: requests to the old paths are answered 404.`);
   }
   for (const problem of problems) add('ledger_problem', printableExcerpt(problem, 300));

@@ -113,6 +113,13 @@ export const catalogue = {
     proxyError: 'connection_terminated',
     detail: 'The connection to the version’s backend was lost before it answered.',
   },
+  TARGET_UNRESOLVED: {
+    status: 502,
+    title: 'The name of the upstream does not resolve',
+    proxyError: 'dns_error',
+    detail:
+      'The host name of the version’s backend has no address, or it could not be resolved. No other host was asked.',
+  },
   TARGET_REFUSED: {
     status: 502,
     title: 'The upstream cannot be reached',

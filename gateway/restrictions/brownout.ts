@@ -4,6 +4,7 @@ import { brownoutAt, brownoutKey, nextBrownout } from '../lifecycle/brownouts.ts
 import { problemMembersAboutEnd } from '../lifecycle/guide.ts';
 import type { Problem } from '../problems/problem.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
+import { withoutFinalSlash } from '../shared/pathTable.ts';
 import { pathWithoutIds } from '../usage/counting/routeNames.ts';
 import type { Refused, RestrictedRequest, Restriction } from './restriction.ts';
 
@@ -56,9 +57,9 @@ export class BrownoutScope {
 
   /** The template of a path, as in the ledger. For `/drinks/mine`, it is `/drinks/{id}` unless the contract lists `/drinks/mine`. */
   #templateOf(path: string): string {
-    if (this.#contract) return this.#contract.paths.find(path)?.template ?? path;
+    if (this.#contract) return this.#contract.paths.find(path)?.template ?? withoutFinalSlash(path);
     // Parameters become numbers, so that `/drinks/{id}.json` gets the same name in the ledger as `/drinks/7.json`.
-    return pathWithoutIds(path.replace(/\{[^{}]*\}/g, '0'));
+    return pathWithoutIds(withoutFinalSlash(path).replace(/\{[^{}]*\}/g, '0'));
   }
 }
 

@@ -1,21 +1,20 @@
 import type { BrownoutSettings, BrownoutWindow } from '../config/clientRules.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import type { LiveFacts } from '../evidence/callEvidence.ts';
+import { recentMs } from '../evidence/recentPeriod.ts';
+import type { Remark } from '../evidence/remark.ts';
 import type { RequestCounts } from '../observability/recentTraffic.ts';
-import type { ServingReport } from '../observability/report.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { type ServingReport, targetCounts } from '../observability/report.ts';
 import { percent } from '../shared/text.ts';
+import { evidenceOf } from '../usage/callFacts.ts';
 import type { UsageQueries } from '../usage/usageQueries.ts';
 import { otherClients, otherRoute } from '../usage/usageRow.ts';
 import { BrownoutScope } from './brownout.ts';
 
-const weekMs = 7 * 86_400_000;
-
 /** Requests of the last week, from the ledger. */
 export interface BrownoutEstimate {
-  /** The start of that week, epoch ms. */
-  readonly since: number;
-  /** The ledger has all requests since this instant, epoch ms. Undefined: the ledger is empty. */
-  readonly coveredSince: number | undefined;
+  /** Why calls of that week may be missing. */
+  readonly missing: readonly Remark[];
   /** Requests to the version. */
   readonly requests: number;
   /** Requests to the version by clients that have no name and that brownouts may refuse. */
@@ -28,19 +27,20 @@ export interface BrownoutEstimate {
 
 /** Undefined: the ledger cannot be read, and `queries.problem` has the reason. */
 export async function estimateBrownout(
-  queries: Pick<UsageQueries, 'byClient' | 'requests' | 'routes' | 'coveredSince' | 'problem'>,
+  queries: Pick<UsageQueries, 'byClient' | 'requests' | 'routes' | 'coverage' | 'problem'>,
   { brownout }: Pick<Snapshot, 'brownout'>,
   version: Version,
   window: BrownoutWindow,
   now: number,
+  live: LiveFacts | undefined,
 ): Promise<BrownoutEstimate | undefined> {
-  const since = now - weekMs;
+  const since = now - recentMs;
   const scope = new BrownoutScope(version, window, brownout.spared);
   const sparedClients = new Set(brownout.spared);
   const clients = await queries.byClient(version.name, since);
   const routes = window.routes && (await queries.routes(version.name, since));
   const totals = await queries.requests(since);
-  const coveredSince = await queries.coveredSince();
+  const { missing, pending } = await evidenceOf(queries, { version: version.name, now, quiet: recentMs, since }, live);
   // Read last: a query that failed returned no rows, as if no client had called.
   if (queries.problem !== undefined) return undefined;
   const refusedByClient = clients.map(({ client, requests }) => {
@@ -55,8 +55,7 @@ export async function estimateBrownout(
   // An upper bound if a window is limited to some clients and routes, because the routes of each client are not queried.
   const refused = Math.min(sum(refusedByClient), refusedByRoute ? sum(refusedByRoute) : Number.POSITIVE_INFINITY);
   return {
-    since,
-    coveredSince,
+    missing: [...missing, ...pending],
     requests: sum(clients.map(({ requests }) => requests)),
     unnamed: sum(clients.map((one) => (one.name === undefined && !sparedClients.has(one.client) ? one.requests : 0))),
     refused,
@@ -70,14 +69,12 @@ function sum(numbers: readonly number[]): number {
 
 /** Why the brownout must not start, by the requests of the last week. Undefined: it may start. */
 export function reasonToSkip(
-  { since, coveredSince, requests, unnamed, refused, allRequests }: BrownoutEstimate,
+  { missing, requests, unnamed, refused, allRequests }: BrownoutEstimate,
   settings: Pick<BrownoutSettings, 'unnamed' | 'maxShare'>,
 ): string | undefined {
-  // A new ledger has few requests, so the shares below would be small.
-  if (coveredSince === undefined || coveredSince > since) {
-    const begin = coveredSince === undefined ? 'is empty' : `begins at ${rfc3339(coveredSince)}`;
-    return `the usage ledger ${begin}, so it does not cover the last week`;
-  }
+  // With missing calls, the shares below would be too small.
+  if (missing.length > 0)
+    return `requests of the last week may be missing: ${missing.map(({ text }) => text).join(' ')}`.replace(/\.$/, '');
   const unnamedShare = requests === 0 ? 0 : unnamed / requests;
   if (unnamedShare > settings.unnamed)
     return `clients without a name in usage.names made ${percent(unnamedShare)} of the requests of the last week, more than brownout.unnamed (${percent(settings.unnamed)})`;
@@ -87,10 +84,18 @@ export function reasonToSkip(
   return undefined;
 }
 
-/** Whether the version has a target that can be used. */
-export function hasHealthyTarget({ versions }: Pick<ServingReport, 'versions'>, name: string): boolean {
-  const targets = versions.find((version) => version.name === name)?.targets ?? [];
-  return targets.some(({ health, reachable }) => health === 'healthy' && reachable !== false);
+/** Whether the missing requests may be known at `at`, epoch ms, such as those of a gateway that is heard again. */
+export function mayBeKnownAt({ missing }: BrownoutEstimate, at: number): boolean {
+  return missing.every(({ until }) => until === undefined || until <= at);
+}
+
+/**
+ * Whether the version has a target that clients can move to. A target that was not tried yet counts: if it fails, the brownout ends
+ * after a minute.
+ */
+export function hasUsableTarget(report: Pick<ServingReport, 'versions'>, name: string): boolean {
+  const { healthy, notTried } = targetCounts(report, name);
+  return healthy + notTried > 0;
 }
 
 // The period of the error share. A single error among few requests is in the period for less than `longestFailureMs`,

@@ -15,7 +15,13 @@ import type { ServingReport } from '../observability/report.ts';
 import type { Clock } from '../shared/clock.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import type { BrownoutRecord } from '../usage/usageRow.ts';
-import { type BrownoutEstimate, hasHealthyTarget, reasonToSkip, SuccessorWatch } from './brownoutConditions.ts';
+import {
+  type BrownoutEstimate,
+  hasUsableTarget,
+  mayBeKnownAt,
+  reasonToSkip,
+  SuccessorWatch,
+} from './brownoutConditions.ts';
 import type { RestrictionState } from './restriction.ts';
 
 // A stop by an operator, or by another gateway of the fleet, takes effect within two seconds.
@@ -189,22 +195,29 @@ export class BrownoutControl {
 
   async #decideStart(brownout: NearBrownout): Promise<void> {
     const { clock } = this.#options;
-    const reason = await this.#reasonToSkip(brownout);
-    if (reason === undefined) this.#decide(brownout, 'approved', null);
+    const obstacle = await this.#obstacleTo(brownout);
+    if (obstacle === undefined) this.#decide(brownout, 'approved', null);
     // A ledger that does not answer now may answer before the start.
-    else if (reason !== unreadable || clock.now() >= brownout.window.at) this.#decide(brownout, 'skipped', reason);
+    else if (!obstacle.mayEnd || clock.now() >= brownout.window.at) this.#decide(brownout, 'skipped', obstacle.reason);
   }
 
-  async #reasonToSkip({ version, window }: NearBrownout): Promise<string | undefined> {
+  /** Why the brownout must not start. `mayEnd`: whether it may start nevertheless, if the obstacle ends before its start. */
+  async #obstacleTo({
+    version,
+    window,
+  }: NearBrownout): Promise<{ readonly reason: string; readonly mayEnd: boolean } | undefined> {
     const { source, report, estimate, clock } = this.#options;
     const now = clock.now();
-    if (stageOf(version, now) === 'retired') return 'the version is retired';
+    if (stageOf(version, now) === 'retired') return { reason: 'the version is retired', mayEnd: false };
     const successor = successorOf(version, source.current, now);
-    if (successor === undefined) return noSuccessor;
-    if (!hasHealthyTarget(await report({ withMetrics: false }), successor.name))
-      return `its successor /${successor.name} has no healthy target`;
+    if (successor === undefined) return { reason: noSuccessor, mayEnd: false };
+    if (!hasUsableTarget(await report({ withMetrics: false }), successor.name))
+      return { reason: `its successor /${successor.name} has no healthy target`, mayEnd: false };
     const estimated = await estimate(version, window, now).catch(() => undefined);
-    return estimated === undefined ? unreadable : reasonToSkip(estimated, source.current.brownout);
+    if (estimated === undefined) return { reason: unreadable, mayEnd: true };
+    const reason = reasonToSkip(estimated, source.current.brownout);
+    const mayEnd = estimated.missing.length > 0 && mayBeKnownAt(estimated, window.at);
+    return reason === undefined ? undefined : { reason, mayEnd };
   }
 
   async #watchSuccessor(brownout: NearBrownout): Promise<void> {
@@ -219,7 +232,7 @@ export class BrownoutControl {
     const watch = this.#watches.get(key) ?? new SuccessorWatch();
     this.#watches.set(key, watch);
     const serving = await report({ withMetrics: true });
-    const problem = watch.add(now, requestsIn(serving, successor.name), hasHealthyTarget(serving, successor.name));
+    const problem = watch.add(now, requestsIn(serving, successor.name), hasUsableTarget(serving, successor.name));
     if (problem !== undefined) this.#decide(brownout, 'stopped', `its successor /${successor.name} ${problem}`);
   }
 

@@ -1,4 +1,5 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import type { LiveFacts } from '../evidence/callEvidence.ts';
 import { clientsSparedByFreeze } from '../lifecycle/stage.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { plural } from '../shared/text.ts';
@@ -35,8 +36,8 @@ export interface FreezeWatchOptions {
   readonly now: () => number;
   /** Takes a line for the operator. */
   readonly notice: (line: string) => void;
-  /** Sends all counts to the ledger. @returns why calls of the last `periodMs` may still be missing in it; undefined: no call is missing */
-  readonly awaitCounts: (versions: readonly string[], periodMs: number) => Promise<string | undefined>;
+  /** Waits until the ledger has the calls of a version, for a few seconds at most, and tells which of the last `periodMs` it may lack. */
+  readonly askForCalls: (version: string, periodMs: number) => Promise<LiveFacts | undefined>;
   /** Reads the ledger in its thread. Undefined: there is no ledger. */
   readonly findClients: ((snapshot: Snapshot, query: FreezeQuery) => Promise<FreezeClients>) | undefined;
   /** Computed from the present `usage.identify` and salt, which determine the names of clients in the ledger. */
@@ -147,14 +148,8 @@ export class FreezeWatch {
   }
 
   async #readClients(freeze: WatchedFreeze): Promise<void> {
-    const { awaitCounts, findClients } = this.#options;
     if (freeze.state === 'scheduled') freeze.state = 'reading';
-    const periodMs = this.#options.now() - freeze.settings.from + this.#snapshot.retire.quiet;
-    const reasonOfMissingCalls = findClients && (await awaitCounts([freeze.version], periodMs).catch(reasonOf));
-    const found =
-      reasonOfMissingCalls === undefined
-        ? await this.#findClients(freeze)
-        : { kind: 'unknown' as const, reason: reasonOfMissingCalls };
+    const found = await this.#findClients(freeze);
     if (!this.#isWatched(freeze)) return;
     const now = this.#options.now();
     const wasActive = freeze.state === 'active';
@@ -219,16 +214,21 @@ export class FreezeWatch {
     { version, settings }: WatchedFreeze,
     { onlyNewClients } = { onlyNewClients: false },
   ): Promise<FreezeClients> {
-    const { findClients } = this.#options;
+    const { findClients, askForCalls, now } = this.#options;
     if (findClients === undefined) return { kind: 'unknown', reason: 'This gateway has no usage ledger.' };
     const { retire, usage, versions } = this.#snapshot;
     const configured = versions.get(version);
     const allow = configured ? clientsSparedByFreeze(configured, this.#options.now()) : settings.allow;
     const namingRulesId = this.#options.namingRulesId(this.#snapshot);
-    const query = { version, ...settings, allow, namingRulesId, quiet: retire.quiet, limit: knownClientsLimit(usage) };
-    return findClients(this.#snapshot, { ...query, onlyNewClients }).catch((error: unknown) => {
-      return { kind: 'unknown' as const, reason: reasonOf(error) };
-    });
+    const rules = { version, ...settings, allow, namingRulesId, quiet: retire.quiet, limit: knownClientsLimit(usage) };
+    const periodMs = now() - settings.from + retire.quiet;
+    try {
+      // New clients that are missing now are found the next time.
+      const live = onlyNewClients ? undefined : await askForCalls(version, periodMs);
+      return await findClients(this.#snapshot, { ...rules, onlyNewClients, now: now(), live });
+    } catch (error) {
+      return { kind: 'unknown', reason: reasonOf(error) };
+    }
   }
 
   /** Sends the known clients of all freezes that refuse. Leaves out names from another `usage.identify` or salt. */

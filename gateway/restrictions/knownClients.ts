@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import type { LiveFacts } from '../evidence/callEvidence.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { inWholeUnits, plural, printable, printableExcerpt } from '../shared/text.ts';
+import { evidenceUntil } from '../usage/callFacts.ts';
 import type { FirstCall, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 
@@ -19,6 +21,9 @@ export interface FreezeQuery {
   readonly allow: readonly string[];
   /** Whether the known clients are left out, because they were read before. */
   readonly onlyNewClients?: boolean;
+  readonly now: number;
+  /** What the running gateways know of the calls of the version. Absent: none was asked. */
+  readonly live?: LiveFacts | undefined;
 }
 
 /** A client first seen since a freeze. */
@@ -120,19 +125,23 @@ export async function knownClientSets({
 
 /** Finds the clients from before a freeze, and the new ones. `unknown`: not all clients from before the freeze are known. */
 export async function findFreezeClients(queries: UsageQueries, query: FreezeQuery): Promise<FreezeClients> {
-  const { version, from, quiet, limit, onlyNewClients = false } = query;
-  const coverageAtFreeze = await queries.coveredSince(quiet, from);
+  const { version, from, quiet, limit, now, live, onlyNewClients = false } = query;
   const namingRules = await queries.namingRules();
-  const coverageNow = await queries.coveredSince(quiet);
   const clientsBefore = onlyNewClients ? [] : await queries.firstCalls(version, 0, from, limit + 1);
   const newClients = await newClientsOf(queries, query);
+  const evidence = await evidenceUntil(queries, { version, now, quiet, since: from - quiet }, from, live);
   // Read last: a query that failed returned no rows.
   if (queries.problem !== undefined) return { kind: 'unknown', reason: queries.problem };
-  const remedy = `Move \`from\` to ${rfc3339(Math.max(coverageNow ?? from, namingRules.since) + quiet)} or later.`;
-  if (coverageAtFreeze === undefined || coverageAtFreeze > from - quiet) {
+  const [firstMissing] = [...evidence.missing, ...evidence.pending];
+  const isCovered = evidence.countedSince === evidence.since;
+  const coveredFrom = isCovered ? from : (firstMissing?.until ?? from + quiet);
+  const remedy = `Move \`from\` to ${rfc3339(Math.max(coveredFrom, namingRules.since + quiet))} or later.`;
+  if (!isCovered) {
     const period = `the ${inWholeUnits(quiet)} (retire.quiet) before ${rfc3339(from)}`;
-    return { kind: 'unknown', reason: `The usage ledger does not cover ${period}.  ${remedy}` };
+    const why = evidence.lossReason === undefined ? '' : `  ${evidence.lossReason}`;
+    return { kind: 'unknown', reason: `The usage ledger does not cover ${period}.${why}  ${remedy}` };
   }
+  if (firstMissing !== undefined) return { kind: 'unknown', reason: firstMissing.text };
   if (namingRules.id !== query.namingRulesId || namingRules.since > from - quiet) {
     const at = namingRules.id === query.namingRulesId ? ` at ${rfc3339(namingRules.since)}` : '';
     const change = `The salt of the client tags or usage.identify was changed${at}`;

@@ -1,3 +1,4 @@
+import type { RouteAnswersReport } from '../evidence/missingRoutes.ts';
 import type { CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import type { Problem } from '../problems/problem.ts';
 import type { KnownClients } from './knownClients.ts';
@@ -67,4 +68,8 @@ export const noRestrictionState: RestrictionState = {
 /** What the operating side tells every process that serves clients. A structured clone preserves it. */
 export interface RestrictionUpdate extends Partial<Omit<RestrictionState, 'known'>> {
   readonly known?: KnownClients;
+  /** What all processes have observed about the routes of the versions. It restricts no client. */
+  readonly routeAnswers?: RouteAnswersReport;
+  /** The paths at which versions were served before an edit, each with its version: `/api/v2` and `v2`. It restricts no client. */
+  readonly formerPaths?: ReadonlyMap<string, string>;
 }

@@ -1,9 +1,11 @@
 import type { Snapshot } from '../config/snapshot.ts';
+import type { Remark } from '../evidence/remark.ts';
 import { rfc3339 } from '../shared/httpDate.ts';
 import { inWholeUnits, plural } from '../shared/text.ts';
+import { evidenceOf } from '../usage/callFacts.ts';
 import type { BrownoutPeriod, BrownoutTotal, RefusedClient, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
-import type { Remark } from './facts.ts';
+import type { LiveState } from './liveFacts.ts';
 
 /**
  * What a refused client did after the brownout.
@@ -53,8 +55,8 @@ export interface BrownoutQuery {
   /** The number of the brownout, from 1 for the earliest, or its start in epoch ms. Undefined: the last one that has begun. */
   readonly window: number | undefined;
   readonly now: number;
-  /** Remarks about the ledger from other sources, for the notes. */
-  readonly remarks?: readonly Remark[] | undefined;
+  /** What the running gateways know. Absent: none was asked. */
+  readonly state?: LiveState | undefined;
 }
 
 /**
@@ -67,7 +69,7 @@ export async function brownoutReport(
   query: BrownoutQuery,
   { isBrief = false }: { readonly isBrief?: boolean } = {},
 ) {
-  const { version, successor, now, remarks = [] } = query;
+  const { version, successor, now } = query;
   const allBrownouts = await knownBrownouts(queries, snapshot, version);
   const chosen = chosenOf(allBrownouts, query);
   if (chosen === undefined && query.window !== undefined) return undefined;
@@ -85,7 +87,7 @@ export async function brownoutReport(
     period && !isBrief ? await queries.brownouts.notRefused(period, spared, maxListed) : { count: 0, clients: [] };
   const classCounts = new Map(brownoutClasses.map((name) => [name, 0]));
   for (const one of classByClient.values()) if (one !== null) classCounts.set(one, (classCounts.get(one) ?? 0) + 1);
-  const notes = chosen ? [...(await notesOn(chosen, queries, query)), ...remarks] : [];
+  const notes = chosen ? await notesOn(chosen, queries, query) : [];
   return {
     kind: 'brownout report' as const,
     version,
@@ -200,10 +202,9 @@ function periodOf({ at, end }: KnownBrownout, version: string, successor: string
 async function notesOn(
   { at, end }: KnownBrownout,
   queries: UsageQueries,
-  { version, successor, now }: BrownoutQuery,
+  { version, successor, now, state }: BrownoutQuery,
 ): Promise<Remark[]> {
   const notes: Remark[] = [];
-  const coveredSince = await queries.coveredSince();
   if (now < end)
     notes.push({
       code: 'not_over',
@@ -215,21 +216,28 @@ async function notesOn(
   }
   if (successor === undefined)
     notes.push({ code: 'no_successor', text: `/${version} has no successor, so no client can move.` });
-  if (coveredSince === undefined || coveredSince > at) {
-    const since =
-      coveredSince === undefined
+  // A client that is listed as silent may have called either version.
+  const gaps = new Set<string>();
+  for (const name of successor === undefined ? [version] : [version, successor]) {
+    const asked = { version: name, now, quiet: now - at, since: at };
+    const { countedSince, since, lossReason } = await evidenceOf(queries, asked, state?.facts.get(name));
+    if (countedSince === since) continue;
+    const covered =
+      countedSince === undefined
         ? 'The ledger is empty'
-        : `The ledger covers only the time since ${rfc3339(coveredSince)}`;
-    notes.push({
-      code: 'gap',
-      text: `${since}: earlier requests may be missing, and a client that is listed as silent may have called.`,
-    });
+        : `The ledger covers only the time since ${rfc3339(countedSince)}`;
+    const why = lossReason === undefined ? '' : ` ${lossReason}`;
+    gaps.add(
+      `${covered}: earlier requests may be missing, and a client that is listed as silent may have called.${why}`,
+    );
   }
+  for (const text of gaps) notes.push({ code: 'gap', text });
   let foldedRequests = await queries.requestsOfOtherClients(at, version);
   if (successor !== undefined) foldedRequests += await queries.requestsOfOtherClients(at, successor);
   if (foldedRequests > 0) {
     const text = `${plural(foldedRequests, 'request')} since the brownout began are counted together as other clients: a client that is listed as silent may be one of them, and all numbers of clients are lower bounds.`;
     notes.push({ code: 'folded', text });
   }
-  return notes;
+  const ofFleet = state?.fleet.get(version);
+  return ofFleet ? [...notes, ...ofFleet.gaps, ...ofFleet.notes] : notes;
 }

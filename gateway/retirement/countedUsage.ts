@@ -1,6 +1,8 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { counterpart, nextVersion, stageOf, successorOf } from '../lifecycle/stage.ts';
+import { keyOfRoute, type MissingRoute, type RouteAnswersReport } from '../evidence/missingRoutes.ts';
+import { counterpart, isCounterpartKnown, nextVersion, stageOf, successorOf } from '../lifecycle/stage.ts';
 import { onlyFails } from '../usage/counting/countedExchange.ts';
+import { currentNameOf } from '../usage/counting/routeNames.ts';
 import type { ClientUse, RouteUse, UsageQueries } from '../usage/usageQueries.ts';
 
 /** The clients whose requests count in the quiet period. */
@@ -70,19 +72,48 @@ export function ignoredBy(names: readonly string[]): IsIgnored {
     listed.has(client) || listed.has(client.slice(client.indexOf(':') + 1)) || (name !== undefined && listed.has(name));
 }
 
-/**
- * The clients that used a version after `since` (epoch ms), without ignored clients and clients whose requests all failed.
- * A retired version answers 410 to all requests, so every client that still sends requests counts.
- */
-export async function clientsUsing(
+/** The clients that called a version since some instant. */
+export interface Callers {
+  /** They are not ignored. */
+  readonly knocking: readonly ClientUse[];
+  /** Those of `knocking` that used the version. */
+  readonly users: readonly ClientUse[];
+  /** Those of `knocking` whose requests all failed. */
+  readonly failing: readonly ClientUse[];
+  readonly ignored: readonly ClientUse[];
+}
+
+/** `since`: epoch ms. `ignoreClients`: the clients whose calls do not count. */
+export async function callersOf(
   version: string,
   queries: Pick<UsageQueries, 'byClient'>,
   since: number,
-  { ignored = [], isRetired = false }: { readonly ignored?: readonly string[]; readonly isRetired?: boolean } = {},
-): Promise<ClientUse[]> {
-  const isIgnored = ignoredBy(ignored);
-  const clients = await queries.byClient(version, since);
-  return clients.filter((one) => !isIgnored(one) && (isRetired ? one.last >= since : isUsing(one, since)));
+  ignoreClients: readonly string[],
+): Promise<Callers> {
+  const isIgnored = ignoredBy(ignoreClients);
+  // Counts are per hour, and the exact time of the last request tells whether a client called within the period.
+  const callers = (await queries.byClient(version, since)).filter(({ last }) => last >= since);
+  const knocking = callers.filter((one) => !isIgnored(one));
+  return {
+    knocking,
+    users: knocking.filter((one) => isUsing(one, since)),
+    failing: knocking.filter((one) => !isUsing(one, since)),
+    ignored: callers.filter(isIgnored),
+  };
+}
+
+/**
+ * The clients whose calls keep a version. A retired version answers 410 to all requests, so every client that still calls needs its
+ * tombstone.
+ */
+export function countedCallers({ knocking, users }: Callers, isRetired: boolean): readonly ClientUse[] {
+  return isRetired ? knocking : users;
+}
+
+/** The last call that keeps a version, epoch ms. Undefined: there is none. */
+export function lastCountedCall(callers: Callers, isRetired: boolean): number | undefined {
+  const counted = countedCallers(callers, isRetired);
+  return counted.reduce<number | undefined>((latest, { last }) => Math.max(latest ?? 0, last), undefined);
 }
 
 /** A request without a recorded outcome counts as use: it is still open, or the gateway crashed. */
@@ -106,19 +137,59 @@ export interface RouteWithClients extends RouteUse {
 /** Without the number of clients, which takes long to count. `routesWithClients` adds it. */
 export type CountedRoute = Omit<RouteUse, 'clients'>;
 
-/** Used routes that the successor does not have. Without a successor, there are none. */
-export function routesLost(
+/** What is known about the counterparts of used routes in the successor. A route that is in no list has a counterpart. */
+export interface RouteCounterparts {
+  /** The successor does not have them, by `moved` or by both contracts. */
+  readonly lost: readonly CountedRoute[];
+  /** No contract and no `moved` has their counterpart, and the backend of the successor answered 404, 405 or 410. */
+  readonly missing: readonly (CountedRoute & { readonly observed: MissingRoute })[];
+  /** No contract and no `moved` has their counterpart. */
+  readonly notKnown: readonly CountedRoute[];
+}
+
+/** Without a successor, all lists are empty. Routes whose requests all failed are left out. */
+export function counterpartsOf(
   version: Version,
   snapshot: Snapshot,
   routes: readonly CountedRoute[],
+  { missing: observedRoutes = [] }: Partial<RouteAnswersReport>,
   now: number,
-): readonly CountedRoute[] {
-  if (successorOf(version, snapshot, now) === undefined) return [];
-  return routes.filter((one) => {
+): RouteCounterparts {
+  const [lost, missing, notKnown]: [CountedRoute[], RouteCounterparts['missing'][number][], CountedRoute[]] = [
+    [],
+    [],
+    [],
+  ];
+  const successor = successorOf(version, snapshot, now);
+  const observedByKey = new Map(observedRoutes.map((one) => [keyOfRoute(one), one]));
+  for (const one of routes) {
     const path = pathOf(one);
     // Routes above the limit are counted together and have no path.
-    return path.startsWith('/') && !onlyFails(one) && !hasCounterpart(path, version, snapshot, now);
-  });
+    if (successor === undefined || !path.startsWith('/') || onlyFails(one)) continue;
+    const pathThere = pathInSuccessor(path, version, snapshot, now);
+    if (pathThere === undefined) {
+      lost.push(one);
+    } else if (!isCounterpartKnown(path, version, successor, snapshot)) {
+      const route = currentNameOf(`${methodOf(one)} ${pathThere}`, successor.contract?.paths);
+      const observed = observedByKey.get(keyOfRoute({ version: successor.name, route }));
+      if (observed) missing.push({ ...one, observed });
+      else notKnown.push(one);
+    }
+  }
+  return { lost, missing, notKnown };
+}
+
+/** The status with which the successor of `version` was seen to lack the counterpart of a route; undefined: it was not. */
+export function missingStatusOf(
+  route: string,
+  version: Version | undefined,
+  snapshot: Snapshot,
+  routeAnswers: Partial<RouteAnswersReport>,
+  now: number,
+): number | undefined {
+  if (version === undefined || !routeAnswers.missing?.length) return undefined;
+  const used = { route, requests: 1, errors: 0, failing: 0, last: now };
+  return counterpartsOf(version, snapshot, [used], routeAnswers, now).missing[0]?.observed.status;
 }
 
 /** The routes with their clients, and whether the contract of the version has them. */
@@ -142,13 +213,17 @@ function pathOf({ route }: CountedRoute): string {
   return route.slice(route.indexOf(' ') + 1);
 }
 
+function methodOf({ route }: CountedRoute): string {
+  return route.slice(0, route.indexOf(' '));
+}
+
 /**
- * Whether the successor has the path, which may change at each version in between. A path template matches as a whole: `{id}`
- * matches any parameter, but no literal.
+ * The path in the successor, which may change at each version in between. Undefined: `moved` or the contracts say that there is none.
+ * A path template matches as a whole: `{id}` matches any parameter, but no literal.
  */
-function hasCounterpart(path: string, version: Version, snapshot: Snapshot, now: number): boolean {
+function pathInSuccessor(path: string, version: Version, snapshot: Snapshot, now: number): string | undefined {
   const next = nextVersion(version, snapshot);
   const pathInNext = next && counterpart(path, version, next);
-  if (next === undefined || pathInNext === undefined) return false;
-  return stageOf(next, now) !== 'retired' || hasCounterpart(pathInNext, next, snapshot, now);
+  if (next === undefined || pathInNext === undefined) return undefined;
+  return stageOf(next, now) === 'retired' ? pathInSuccessor(pathInNext, next, snapshot, now) : pathInNext;
 }

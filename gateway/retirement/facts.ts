@@ -1,25 +1,33 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import { type CallEvidence, type LiveFacts, noLiveFacts, quietSince } from '../evidence/callEvidence.ts';
+import type { MissingRoute } from '../evidence/missingRoutes.ts';
+import type { Remark } from '../evidence/remark.ts';
 import { RouteEnds } from '../lifecycle/announcement.ts';
 import { type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
-import type { ServingReport } from '../observability/report.ts';
+import { type ServingReport, type TargetCounts, targetCounts } from '../observability/report.ts';
+import { completeDaysSince, evidenceOf } from '../usage/callFacts.ts';
 import { onlyFails } from '../usage/counting/countedExchange.ts';
 import { currentNameOf, type LedgerRoute, requestsWithoutRoute } from '../usage/counting/routeNames.ts';
-import { completeDays, type Day, type Trend, trendOf } from '../usage/report/trend.ts';
+import type { Trend } from '../usage/report/trend.ts';
+import { expectedUntil } from '../usage/rhythm.ts';
 import type { ClientCounts, ClientUse, PastClient, RouteQueries, UsageQueries } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
 import {
   allRequestsOf,
   type CountedClients,
   type CountedRoute,
+  callersOf,
+  counterpartsOf,
   type IsIgnored,
   ignoredBy,
   ignoredOrWaived,
-  isUsing,
+  lastCountedCall,
+  type RouteCounterparts,
   type RouteWithClients,
-  routesLost,
   routesWithClients,
   withAtLeastOneRequest,
 } from './countedUsage.ts';
+import { requestTrend } from './requestTrend.ts';
 
 /** Everything that the verdict about a version, or one of its routes, depends on. Instants in epoch ms, durations in ms. */
 export interface RetirementFacts extends CountedClients {
@@ -36,12 +44,10 @@ export interface RetirementFacts extends CountedClients {
   readonly sunset: number | undefined;
   /** The required length of the quiet period. */
   readonly quiet: number;
-  /** The start of the quiet period. Rounded down to an hour unless `quiet` is below an hour, because the ledger counts by hours. */
-  readonly since: number;
+  /** Whether the version was called in the quiet period, and what is missing to know it. For a retired version: whether it was refused. */
+  readonly evidence: CallEvidence;
   /** `retire.max_share`: the share of all requests that may be lost, 0 to 1. */
   readonly maxShare: number;
-  readonly retention: number;
-  readonly coveredSince: number | undefined;
   /** Why the ledger cannot be written or read. */
   readonly problem: string | undefined;
   /** Clients whose requests were all answered 4xx. They do not count as users of the version. */
@@ -53,6 +59,8 @@ export interface RetirementFacts extends CountedClients {
   readonly lostService: readonly ClientUse[];
   /** Clients that were answered 410, or 404 if the version is removed. The client with the most refused requests is first. */
   readonly refused: readonly ClientUse[];
+  /** Every client that called and is not ignored, however it was answered; the most refused first. They need the tombstone of a retired version. */
+  readonly knocking: readonly ClientUse[];
   /** Clients that did not call in the quiet period, but usually pause that long and are not overdue; the latest first. */
   readonly infrequent: readonly PastClient[];
   /** The other clients that used the version before the quiet period and not since; the latest first. */
@@ -62,15 +70,17 @@ export interface RetirementFacts extends CountedClients {
   /** Clients first seen after the deprecation; undefined before it, or if the ledger does not go back that far. */
   readonly newClients: readonly ClientCounts[] | undefined;
   readonly trend: Trend;
-  /** Used routes that the successor does not have. */
+  /** Used routes that the successor does not have, by `moved` or by both contracts. */
   readonly lostRoutes: readonly RouteWithClients[];
+  /** Used routes to which the successor answered 404, 405 or 410, although no contract says that it lacks them. */
+  readonly missingRoutes: readonly (RouteWithClients & { readonly observed: MissingRoute })[];
+  /** Used routes of which neither `moved` nor contracts say whether the successor has them, and that nobody has observed missing. */
+  readonly routesNotKnown: readonly CountedRoute[];
   /** Routes on which every request failed. */
   readonly failingRoutes: readonly RouteWithClients[];
   /** Requests in flight and waiting requests, in the whole fleet. */
   readonly inFlight: number;
   readonly waiting: number;
-  /** Since when a worker of this gateway has not answered. It may have counts that are not in the ledger. */
-  readonly unresponsiveSince: number | undefined;
   /** The clients that are still served after the retirement, each until its waiver ends. */
   readonly waivers: Version['waivers'];
   /** The version whose backend serves this version through an adapter, `v2`; undefined: no adapter serves it. */
@@ -94,19 +104,9 @@ export interface FleetFacts {
   readonly notes: readonly Remark[];
 }
 
-/** A reason or a note of the verdict. */
-export interface Remark {
-  readonly code: string;
-  /** One or two sentences, safe to print. */
-  readonly text: string;
-}
-
-export interface SuccessorFacts {
+export interface SuccessorFacts extends TargetCounts {
   /** The path segment: `v2`. */
   readonly version: string;
-  readonly targets: number;
-  /** The targets that are healthy and reachable. */
-  readonly healthy: number;
 }
 
 const hourMs = 3_600_000;
@@ -116,6 +116,8 @@ export interface FactSources {
   readonly snapshot: Snapshot;
   readonly queries: UsageQueries;
   readonly report: ServingReport;
+  /** Absent: no gateway was asked. */
+  readonly live?: LiveFacts | undefined;
   readonly fleet?: FleetFacts | undefined;
 }
 
@@ -131,52 +133,59 @@ export async function gatherFacts(
   quiet: number,
   now: number,
 ): Promise<RetirementFacts> {
-  const facts = await factsWithoutProblem(subject, sources, quiet, now);
-  // Read last: a query that failed returned no rows, as if no client had called.
-  return { ...facts, problem: sources.queries.problem };
+  const { queries, snapshot } = sources;
+  const live = liveFactsAbout(subject, sources);
+  const { lastCall, ...facts } = await countedFacts(subject, sources, live, quiet, now);
+  const asked = { version: subject.name, now, quiet, lastCall, retention: snapshot.usage.retention };
+  const evidence = await evidenceOf(queries, asked, live);
+  return { ...facts, evidence, problem: queries.problem };
 }
 
-async function factsWithoutProblem(
+/** Open requests are not known by route. But every process has just added them to the ledger, as requests to their routes. */
+function liveFactsAbout({ route }: RetirementSubject, { live = noLiveFacts }: FactSources): LiveFacts {
+  return route ? { ...live, inFlight: 0, waiting: 0, lastRemembered: undefined } : live;
+}
+
+/** `lastCall`: the last call that counts. */
+async function countedFacts(
   { name, route }: RetirementSubject,
   sources: FactSources,
+  live: LiveFacts,
   quiet: number,
   now: number,
-): Promise<Omit<RetirementFacts, 'problem'>> {
+): Promise<Omit<RetirementFacts, 'problem' | 'evidence'> & { readonly lastCall: number | undefined }> {
   const { snapshot, report, fleet } = sources;
   const version = snapshot.versions.get(name);
   const queries: RouteQueries = route ? await sources.queries.ofRoutes(route.names) : sources.queries;
   // Counts are per hour, so a period below an hour selects clients by the exact time of their last request.
-  const sinceHour = Math.floor((now - quiet) / hourMs) * hourMs;
-  const since = quiet < hourMs ? now - quiet : sinceHour;
+  const since = quietSince(now, quiet);
+  const sinceHour = Math.floor(since / hourMs) * hourMs;
   // The end of a route refuses no request, so waivers do not apply to it.
   const retire = route ? snapshot.retire : { ...snapshot.retire, ignoreClients: ignoredOrWaived(snapshot, name, now) };
   const isIgnored = ignoredBy(retire.ignoreClients);
-  const callers = (await queries.byClient(name, sinceHour)).filter(({ last }) => last >= since);
-  const notIgnored = callers.filter((one) => !isIgnored(one));
-  const users = notIgnored.filter((one) => isUsing(one, since));
-  const failing = notIgnored.filter((one) => !isUsing(one, since));
+  const callers = await callersOf(name, queries, since, retire.ignoreClients);
+  const { users, failing, knocking } = callers;
   const adjustedUsers = users.map(withAtLeastOneRequest);
   const routes = version ? (await queries.routes(name, sinceHour)).filter(({ last }) => last >= since) : [];
   const totals = (await sources.queries.requests(sinceHour)).filter(
     (one) => one.version === name || snapshot.versions.has(one.version),
   );
-  const versionReport = report.versions.find((one) => one.name === name);
-  // For the new clients and the trend, which reach back further than the quiet period.
-  const historyCoveredSince = await sources.queries.coveredSince();
   const dates = datesOf(version, route);
+  const counterparts: RouteCounterparts = version
+    ? counterpartsOf(version, snapshot, routes, report.routeAnswers ?? {}, now)
+    : { lost: [], missing: [], notKnown: [] };
+  const stage = version ? stageOf(version, now) : 'removed';
   return {
     version: name,
     route,
+    lastCall: lastCountedCall(callers, stage === 'retired'),
     withoutRoute: route ? await requestsWithoutRoute(sources.queries, name, since) : 0,
     now,
-    stage: version ? stageOf(version, now) : 'removed',
+    stage,
     ...dates,
     quiet,
-    since,
     // A share would not protect clients: nearly every route has only a small share of all requests, even if clients need it.
     maxShare: route ? 0 : snapshot.retire.maxShare,
-    retention: snapshot.usage.retention,
-    coveredSince: await sources.queries.coveredSince(quiet),
     allRequests: allRequestsOf(totals, users, adjustedUsers),
     clients: adjustedUsers.filter(isSingleClient),
     others: adjustedUsers.find((one) => !isSingleClient(one)),
@@ -185,24 +194,37 @@ async function factsWithoutProblem(
       adjustedUsers.length > 0
         ? []
         : await clientsThatLostService(version ?? { name }, failing, routes, queries, quiet, isIgnored),
-    refused: notIgnored.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
+    refused: knocking.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
+    knocking: knocking.toSorted((a, b) => b.refused - a.refused),
     ...(await pastClients(name, queries, retire, since, quiet, now)),
-    ignored: callers.filter(isIgnored).map(withAtLeastOneRequest),
-    newClients: await newClientsOf(name, dates.deprecation, queries, historyCoveredSince, isIgnored, now),
-    trend: await trendWithoutIgnored(retire.ignoreClients, name, queries, historyCoveredSince, now),
-    lostRoutes: version
-      ? await routesWithClients(routesLost(version, snapshot, routes, now), version, queries, sinceHour)
-      : [],
+    ignored: callers.ignored.map(withAtLeastOneRequest),
+    newClients: await newClientsOf(name, dates.deprecation, queries, sources.queries, isIgnored, now),
+    trend: await requestTrend(retire.ignoreClients, name, queries, await completeDaysSince(sources.queries, name), now),
+    lostRoutes: version ? await routesWithClients(counterparts.lost, version, queries, sinceHour) : [],
+    missingRoutes: version ? await observedMissing(counterparts.missing, version, queries, sinceHour) : [],
+    routesNotKnown: counterparts.notKnown,
     failingRoutes: version ? await routesWithClients(routes.filter(onlyFails), version, queries, sinceHour) : [],
-    // Open requests are not known by route. But every process has just added them to the ledger, as requests to their routes.
-    inFlight: route ? 0 : (versionReport?.inFlight ?? 0) + (fleet?.inFlight ?? 0),
-    waiting: route ? 0 : (versionReport?.waiting ?? 0) + (fleet?.waiting ?? 0),
-    unresponsiveSince: report.workers.find((one) => one.unresponsiveSince !== undefined)?.unresponsiveSince,
+    inFlight: live.inFlight,
+    waiting: live.waiting,
     waivers: route ? [] : (version?.waivers.filter(({ until }) => now < until) ?? []),
     fleet,
     adaptedFrom: version?.adapter?.mode === 'serve' ? version.adapter.from : undefined,
     successor: version && successorFacts(successorOf(version, snapshot, now), report),
   };
+}
+
+async function observedMissing(
+  missing: RouteCounterparts['missing'],
+  version: Version,
+  queries: RouteQueries,
+  since: number,
+): Promise<RetirementFacts['missingRoutes']> {
+  const observed = new Map(missing.map((one) => [one.route, one.observed]));
+  const routes = await routesWithClients(missing, version, queries, since);
+  return routes.flatMap((one) => {
+    const found = observed.get(one.route);
+    return found ? [{ ...one, observed: found }] : [];
+  });
 }
 
 /** A route may end before its version. */
@@ -214,9 +236,6 @@ function datesOf(
   if (end) return { deprecation: end.deprecatedAt, sunset: end.sunsetAt };
   return { deprecation: version?.deprecation, sunset: version?.sunset };
 }
-
-// A client that is silent for more than this many of its usual pauses is probably gone.
-const overduePauses = 2;
 
 async function pastClients(
   version: string,
@@ -230,7 +249,7 @@ async function pastClients(
   // The ledger has only the days of calls, so shorter pauses are not known.
   const shortestPause = rhythm === 'on' && quiet >= dayMs ? quiet : undefined;
   const past = (await queries.pastClients(version, since, now, shortestPause)).filter((one) => !isIgnored(one));
-  const isExpected = ({ last, usualPause = 0 }: PastClient): boolean => now - last <= overduePauses * usualPause;
+  const isExpected = (one: PastClient): boolean => now <= expectedUntil(one);
   return { infrequent: past.filter(isExpected), gone: past.filter((one) => !isExpected(one)) };
 }
 
@@ -239,34 +258,15 @@ async function newClientsOf(
   version: string,
   deprecation: number | undefined,
   queries: RouteQueries,
-  coveredSince: number | undefined,
+  ledger: UsageQueries,
   isIgnored: IsIgnored,
   now: number,
 ): Promise<ClientCounts[] | undefined> {
-  if (deprecation === undefined || deprecation > now || coveredSince === undefined || coveredSince > deprecation)
-    return undefined;
+  if (deprecation === undefined || deprecation > now) return undefined;
+  const asked = { version, now, quiet: now - deprecation, since: deprecation };
+  if ((await evidenceOf(ledger, asked)).missing.length > 0) return undefined;
   const clients = await queries.newClients(version, deprecation);
   return clients.filter((one) => !isIgnored(one) && isSingleClient(one));
-}
-
-async function trendWithoutIgnored(
-  ignoreClients: readonly string[],
-  version: string,
-  queries: RouteQueries,
-  coveredSince: number | undefined,
-  now: number,
-): Promise<Trend> {
-  const since = Math.floor(now / dayMs) * dayMs - 30 * dayMs;
-  const ignored = ignoreClients.length === 0 ? [] : await queries.byClient(version, since, ignoredBy(ignoreClients));
-  const ignoredClients = ignored.map(({ client }) => client);
-  const ignoredDays = await queries.clientSeries(version, ignoredClients, since);
-  const allDays = await queries.series('day', since, version);
-  // Negative numbers subtract the requests of the ignored clients.
-  const countedDays = [
-    ...allDays.map(({ at, requests, failing }): Day => ({ at, requests: requests - failing })),
-    ...ignoredDays.map(({ at, requests, failing }): Day => ({ at, requests: failing - requests })),
-  ];
-  return trendOf(completeDays(countedDays, coveredSince, now), now);
 }
 
 /**
@@ -294,7 +294,5 @@ async function clientsThatLostService(
 
 function successorFacts(successor: Version | undefined, report: ServingReport): SuccessorFacts | undefined {
   if (successor === undefined) return undefined;
-  const targets = report.versions.find(({ name }) => name === successor.name)?.targets ?? [];
-  const healthy = targets.filter(({ health, reachable }) => health === 'healthy' && reachable !== false);
-  return { version: successor.name, targets: targets.length, healthy: healthy.length };
+  return { version: successor.name, ...targetCounts(report, successor.name) };
 }

@@ -1,27 +1,38 @@
+import type { Answer, Remark } from '../evidence/remark.ts';
 import { waiverWords } from '../lifecycle/stage.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
 import { ago, inLargestUnit, inWholeUnits, plural, printableExcerpt, withCommas } from '../shared/text.ts';
 import type { Trend } from '../usage/report/trend.ts';
-import { countedUses, refusedOf, requestsOf, shareOf } from './countedUsage.ts';
-import type { Remark, RetirementFacts, SuccessorFacts } from './facts.ts';
+import { countedUses, requestsOf, shareOf } from './countedUsage.ts';
+import type { RetirementFacts, SuccessorFacts } from './facts.ts';
 import {
   clientCount,
   clientList,
   clientsAndOthers,
   dayOf,
   lastPeriodInWords,
+  missingRouteInWords,
   othersInWords,
+  pausingInWords,
+  requestsSinceFirst,
   shareInWords,
 } from './words.ts';
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
+const dayMs = 86_400_000;
 const notCounted = 'ignored and failing clients do not count';
 
-/** Whether a version may be retired, or whether no client needs a route, and why. */
+/** `remove`: whether the tombstone of a retired version may be removed. */
+export type VerdictQuestion = 'retire' | 'remove';
+
+/** Whether a version may be retired, whether no client needs a route, or whether a tombstone may be removed, and why. */
 export interface Verdict {
-  /** `not yet`: waiting, or a longer ledger, may change it to yes; `no`: clients still use the version. */
-  readonly answer: 'yes' | 'not yet' | 'no';
+  readonly question: VerdictQuestion;
+  /**
+   * `not yet`: waiting, or a longer ledger, may change it to yes; `no`: clients still use the version. `not known` only about a
+   * tombstone: refused calls may be missing in the ledger.
+   */
+  readonly answer: Answer | 'not yet';
+  /** False if calls may be missing, and no other reason prevents a yes. */
+  readonly known: boolean;
   /** The remarks that decide the answer. */
   readonly reasons: readonly Remark[];
   /** Remarks that do not decide the answer but may matter to the operator. */
@@ -30,29 +41,69 @@ export interface Verdict {
 }
 
 export function retirementVerdict(facts: RetirementFacts): Verdict {
-  return { ...answerTo(facts), notes: notesOn(facts), facts };
+  const question = facts.stage === 'retired' ? 'remove' : 'retire';
+  const { answer, reasons } = question === 'remove' ? answerOnTombstone(facts) : answerTo(facts);
+  const { missing, pending } = facts.evidence;
+  const lacking = new Set([...missing, ...pending]);
+  // A reason that does not depend on missing calls, such as a sunset in the future, decides on its own.
+  const isDecided = answer === 'not yet' && reasons.some((one) => one.code !== 'removed' && !lacking.has(one));
+  const known = answer === 'yes' || answer === 'no' || isDecided || lacking.size === 0;
+  return { question, answer, known, reasons, notes: notesOn(facts), facts };
 }
 
 /** Whether the answer becomes a yes once the counts of the last seconds are in the ledger, unless a client has called. */
 export function mayLackCounts({ answer, reasons, facts }: Verdict): boolean {
-  return answer === 'not yet' && reasons.some((one) => facts.fleet?.remarksOnUnsent.includes(one));
+  return (
+    (answer === 'not yet' || answer === 'not known') && reasons.some((one) => facts.evidence.pending.includes(one))
+  );
+}
+
+/** May the tombstone be removed? Its clients would then get 404 instead of 410, which names the successor. */
+function answerOnTombstone(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
+  const { version, quiet, knocking, waivers, evidence, now } = facts;
+  const period = lastPeriodInWords(quiet);
+  const retired = `/${version} is retired`;
+  const waived = waiverWords(waivers);
+  if (waived !== undefined) {
+    const text = `${retired}, and still served for ${waived}.`;
+    return { answer: 'no', reasons: [{ code: 'waived', text }] };
+  }
+  if (evidence.called === 'yes') {
+    const clients = clientList(knocking, now, ({ refused }) =>
+      refused > 0 ? `${withCommas(refused)} refused` : 'served before the retirement',
+    );
+    const isOpen = facts.inFlight + facts.waiting > 0;
+    const who =
+      knocking.length === 0
+        ? isOpen
+          ? 'requests are open'
+          : `it was called ${ago(evidence.lastCall ?? now, now)}`
+        : `${clientCount({ clients: knocking, others: undefined })} called it in ${period}: ${clients}`;
+    const text = `${retired}, and ${who}. Keep its tombstone: without it, they get 404 instead of 410.`;
+    return { answer: 'no', reasons: [{ code: 'still_knocking', text }] };
+  }
+  if (evidence.called === 'not known') {
+    const text = `${retired}. No call in ${period} is known, but calls may be missing.`;
+    return {
+      answer: 'not known',
+      reasons: [{ code: 'refused_unknown', text }, ...evidence.missing, ...evidence.pending],
+    };
+  }
+  const text = `${retired}, and no client called it in ${period}: its tombstone may be removed.`;
+  return { answer: 'yes', reasons: [{ code: 'tombstone_unused', text }] };
 }
 
 function answerTo(facts: RetirementFacts): Pick<Verdict, 'answer' | 'reasons'> {
-  const { version } = facts;
-  if (facts.stage === 'retired') {
-    return { answer: 'yes', reasons: [{ code: 'retired_already', text: `/${version} is already retired.` }] };
-  }
   const isRemoved = facts.stage === 'removed';
   const removal = removedReasons(facts);
-  const dateAndLedger = [...(isRemoved ? [] : dateReasons(facts)), ...ledgerReasons(facts)];
+  const dateAndLedger = [...(isRemoved ? [] : dateReasons(facts)), ...facts.evidence.missing];
   const use = useReasons(facts);
   const unclear = [...hiddenReasons(facts), ...lostServiceReasons(facts), ...infrequentReasons(facts)];
   const obstacles = [...dateAndLedger, ...use, ...unclear];
   if (obstacles.length === 0) {
     // Calls that the ledger does not have yet can only change a yes.
-    const unsent = facts.fleet?.remarksOnUnsent ?? workerReasons(facts);
-    if (unsent.length > 0) return { answer: 'not yet', reasons: [...removal, ...unsent] };
+    const { pending } = facts.evidence;
+    if (pending.length > 0) return { answer: 'not yet', reasons: [...removal, ...pending] };
     return { answer: 'yes', reasons: isRemoved ? removal : [reasonForYes(facts)] };
   }
   // The clients of a removed version already get 404. If one of them still calls, the answer is no, even if the ledger is incomplete.
@@ -85,34 +136,6 @@ function dateReasons(facts: RetirementFacts): Remark[] {
   return [{ code: 'sunset_ahead', text: `The sunset of ${subjectOf(facts)}, ${dayOf(sunset)}, is in the future.` }];
 }
 
-/** A quiet period counts only while usage was recorded. */
-function ledgerReasons(facts: RetirementFacts): Remark[] {
-  const { coveredSince, since, quiet, retention, problem, fleet } = facts;
-  const reasons: Remark[] = [];
-  if (coveredSince === undefined) {
-    reasons.push({ code: 'ledger_empty', text: 'The usage ledger is empty.' });
-  } else if (coveredSince > since) {
-    const never = 'it can never cover the quiet period, because usage.retention is shorter';
-    // `since` is the start of an hour, unless `quiet` is shorter than an hour.
-    const firstSince = quiet < hourMs ? coveredSince : Math.ceil(coveredSince / hourMs) * hourMs;
-    const then =
-      quiet > retention ? never : `it will cover ${lastPeriodInWords(quiet)} at ${rfc3339(firstSince + quiet)}`;
-    reasons.push({ code: 'ledger_short', text: `The usage ledger begins at ${rfc3339(coveredSince)}; ${then}.` });
-  }
-  if (problem !== undefined) {
-    const text = `The usage ledger has a problem, so requests may be missing in it: ${printableExcerpt(problem, 200)}`;
-    reasons.push({ code: 'ledger_broken', text });
-  }
-  return [...reasons, ...(fleet?.gaps ?? [])];
-}
-
-function workerReasons({ unresponsiveSince, version, now }: RetirementFacts): Remark[] {
-  if (unresponsiveSince === undefined) return [];
-  const time = inLargestUnit(Math.max(0, now - unresponsiveSince));
-  const text = `A worker has not answered for ${time}: calls of /${version} that it has counted may be missing in the ledger.`;
-  return [{ code: 'worker_unresponsive', text }];
-}
-
 /** Calls of a route may be counted without its name. */
 function hiddenReasons(facts: RetirementFacts): Remark[] {
   const { version, withoutRoute, quiet } = facts;
@@ -136,9 +159,9 @@ function lostServiceReasons(facts: RetirementFacts): Remark[] {
 function infrequentReasons(facts: RetirementFacts): Remark[] {
   const { quiet, infrequent, now } = facts;
   if (infrequent.length === 0) return [];
-  const clients = clientList(infrequent, now, ({ usualPause = 0, requests }) => {
+  const clients = clientList(infrequent, now, ({ usualPause = 0, ...one }) => {
     const days = Math.round(usualPause / dayMs);
-    return `usually every ${inLargestUnit(days > 0 ? days * dayMs : usualPause)}, ${plural(requests, 'request')}`;
+    return `usually every ${inLargestUnit(days > 0 ? days * dayMs : usualPause)}, ${requestsSinceFirst(one)}`;
   });
   const verb = infrequent.length === 1 ? 'pauses' : 'pause';
   const count = `${plural(infrequent.length, 'client')} of ${subjectOf(facts)}`;
@@ -159,7 +182,7 @@ function useReasons(facts: RetirementFacts): Remark[] {
   if (uses.length > 0 || inFlight + waiting === 0) return [];
   const waitingText = waiting === 0 ? '' : `${inFlight === 0 ? '' : ' and '}${plural(waiting, 'waiting request')}`;
   const open = `/${version} has ${inFlight === 0 ? '' : `${plural(inFlight, 'request')} in flight`}${waitingText}`;
-  const text = `${open}, although no client called it in ${lastPeriodInWords(quiet)} (${notCounted}).`;
+  const text = `${open} now, although no client called it in ${lastPeriodInWords(quiet)} (${notCounted}).`;
   return [{ code: 'in_flight', text }];
 }
 
@@ -177,42 +200,58 @@ function reasonForYes(facts: RetirementFacts): Remark {
 }
 
 function notesOn(facts: RetirementFacts): Remark[] {
-  const { version, stage, ignored, others, newClients, lostRoutes, failingRoutes, inFlight, waiting, quiet, now } =
-    facts;
+  const {
+    version,
+    stage,
+    ignored,
+    others,
+    newClients,
+    lostRoutes,
+    missingRoutes,
+    failingRoutes,
+    inFlight,
+    waiting,
+    quiet,
+    now,
+  } = facts;
   const notes: Remark[] = [];
   const add = (code: string, text: string | undefined): void => {
     if (text !== undefined) notes.push({ code, text });
   };
-  if (stage === 'retired' && facts.refused.length > 0) {
-    const refused = plural(refusedOf(facts.refused), 'request');
-    const clients = clientList(facts.refused, now, (one) => `${withCommas(one.refused)} refused`);
-    add('still_knocking', `${refused} to /${version} refused in ${lastPeriodInWords(quiet)}: ${clients}.`);
-  }
   if (facts.failing.length > 0) {
     const clients = clientList(facts.failing, now, ({ requests }) => plural(requests, 'failed request'));
-    add('failing', `Not counted, because every request was answered 4xx: ${clients}.`);
+    add('failing', `Not counted, because every request in ${lastPeriodInWords(quiet)} was answered 4xx: ${clients}.`);
   }
   if (stage !== 'retired' && facts.gone.length > 0) {
     add(
       'gone',
-      `Clients that called before ${lastPeriodInWords(quiet)} and not since: ${clientList(facts.gone, now)}.`,
+      `Clients that called before ${lastPeriodInWords(quiet)} and not since: ${clientList(facts.gone, now, requestsSinceFirst)}.`,
     );
   }
   if (ignored.length > 0) {
     const requests = plural(requestsOf(ignored), 'request');
-    add('ignored', `Ignored (retire.ignore_clients, waivers), ${requests}: ${clientList(ignored, now)}.`);
+    add(
+      'ignored',
+      `Ignored (retire.ignore_clients, waivers), ${requests} in ${lastPeriodInWords(quiet)}: ${clientList(ignored, now)}.`,
+    );
   }
   add('waived', waivedInWords(facts));
-  if (others !== undefined) add('folded', `Not listed: ${othersInWords(others, facts)}.`);
+  if (others !== undefined)
+    add('folded', `Not listed in ${lastPeriodInWords(quiet)}: ${othersInWords(others, facts)}.`);
   add('trend', trendInWords(facts.trend));
   if (newClients && newClients.length > 0) {
-    add('new_clients', `New clients since the deprecation: ${clientList(newClients, now)}.`);
+    const since = facts.deprecation === undefined ? '' : `, ${dayOf(facts.deprecation)}`;
+    add('new_clients', `New clients since the deprecation${since}: ${clientList(newClients, now)}.`);
   }
   if (lostRoutes.length > 0) {
-    add('no_counterpart', `Used routes without a counterpart in the successor: ${routeList(lostRoutes)}.`);
+    add(
+      'no_counterpart',
+      `Routes used in ${lastPeriodInWords(quiet)} without a counterpart in the successor: ${routeList(lostRoutes)}.`,
+    );
   }
+  if (missingRoutes.length > 0) add('missing_in_successor', missingInWords(facts));
   if (failingRoutes.length > 0) {
-    add('failing_routes', `Routes that only answered 4xx: ${routeList(failingRoutes)}.`);
+    add('failing_routes', `Routes that only answered 4xx in ${lastPeriodInWords(quiet)}: ${routeList(failingRoutes)}.`);
   }
   if (inFlight + waiting > 0) {
     add('in_flight', `Now: ${plural(inFlight, 'request')} in flight, ${waiting} waiting.`);
@@ -238,6 +277,12 @@ function waivedInWords({ version, stage, waivers }: RetirementFacts): string | u
   return `After the retirement, /${version} still serves ${words}.`;
 }
 
+function missingInWords({ missingRoutes, successor, now }: RetirementFacts): string {
+  const listed = missingRoutes.slice(0, 5).map(({ route, observed }) => missingRouteInWords(route, observed, now));
+  const more = missingRoutes.length > listed.length ? ` and ${missingRoutes.length - listed.length} more` : '';
+  return `Used routes that the successor, /${successor?.version ?? ''}, does not answer, by requests through this gateway: ${listed.join(', ')}${more}.`;
+}
+
 function routeList(routes: RetirementFacts['lostRoutes']): string {
   const listed = routes.slice(0, 5).map(({ route, requests, inContract }) => {
     const undocumented = inContract === false ? ', not in the contract' : '';
@@ -246,7 +291,7 @@ function routeList(routes: RetirementFacts['lostRoutes']): string {
   return `${listed.join(', ')}${routes.length > listed.length ? ` and ${routes.length - listed.length} more` : ''}`;
 }
 
-function trendInWords({ kind, zero }: Trend): string | undefined {
+function trendInWords({ kind, zero, pausing }: Trend): string | undefined {
   switch (kind) {
     case 'unknown':
     case 'none':
@@ -256,6 +301,11 @@ function trendInWords({ kind, zero }: Trend): string | undefined {
     case 'not clear':
       return 'The last 7 complete days had fewer requests than the 7 days before, but it is not clear whether they keep falling.';
     case 'falling': {
+      if (pausing !== undefined) {
+        const clients = `${pausingInWords(pausing)}, so no end can be predicted`;
+        const until = `Even if none of them calls again, their silence means nothing before ${dayOf(pausing.expectedUntil)}`;
+        return `The requests have been falling from week to week, but ${clients}. ${until}.`;
+      }
       const then =
         zero === undefined ? ', more slowly each week' : `; at this rate there are none from ${dayOf(zero)} on`;
       return `The requests have been falling from week to week${then}.`;
@@ -265,13 +315,16 @@ function trendInWords({ kind, zero }: Trend): string | undefined {
 
 function successorInWords(version: string, successor: SuccessorFacts | undefined): string | undefined {
   if (successor === undefined) return `/${version} has no successor, so its clients have no version to move to.`;
-  const { version: name, targets, healthy } = successor;
+  const { version: name, targets, healthy, notTried } = successor;
   if (healthy === targets) return undefined;
-  if (healthy === 0) return `The successor, /${name}, has no healthy target, so clients cannot move to it.`;
-  return `Of the successor, /${name}, ${healthy} of ${targets} targets are healthy.`;
+  if (notTried === targets)
+    return `No target of the successor, /${name}, was tried since the gateway started, so it is not known whether it answers.`;
+  if (healthy + notTried === 0) return `The successor, /${name}, has no healthy target, so clients cannot move to it.`;
+  const untried = notTried === 0 ? '' : `, and ${notTried} ${notTried === 1 ? 'was' : 'were'} not tried yet`;
+  return `Of the successor, /${name}, ${healthy} of ${targets} targets are healthy now${untried}.`;
 }
 
-function ledgerScope({ coveredSince, fleet }: RetirementFacts): string {
+function ledgerScope({ evidence: { coveredSince }, fleet }: RetirementFacts): string {
   const since = coveredSince === undefined ? '' : ` since ${dayOf(coveredSince)}`;
   if (fleet !== undefined) {
     const count = plural(fleet.heard, 'running gateway');

@@ -1,3 +1,4 @@
+import type { PausingClients } from '../usage/report/trend.ts';
 import { clientJson, countsJson } from '../usage/report/usagePage.ts';
 import type { PastClient } from '../usage/usageQueries.ts';
 import { countedUses, refusedOf, requestsOf, shareOf } from './countedUsage.ts';
@@ -8,10 +9,19 @@ import type { Verdict } from './verdict.ts';
 const maxListed = 100;
 
 /** The body of `GET /api/versions/v1/retirement`. Instants as RFC 3339. `route`: only in a verdict about a route. */
-export function verdictJson({ answer, reasons, notes, facts }: Verdict) {
+export function verdictJson({ question, answer, known, reasons, notes, facts }: Verdict) {
   const { version, route, now } = facts;
   const subject = route === undefined ? { version } : { version, route: `${route.method} ${route.path}` };
-  return { ...subject, answer, asked_at: new Date(now).toISOString(), reasons, notes, facts: factsJson(facts) };
+  return {
+    ...subject,
+    question,
+    answer,
+    known,
+    asked_at: new Date(now).toISOString(),
+    reasons,
+    notes,
+    facts: factsJson(facts),
+  };
 }
 
 export type VerdictJson = Omit<ReturnType<typeof verdictJson>, 'route'> & { readonly route?: string };
@@ -24,9 +34,9 @@ function factsJson(facts: RetirementFacts) {
     deprecation: instant(facts.deprecation),
     sunset: instant(facts.sunset),
     quiet: facts.quiet,
-    since: new Date(facts.since).toISOString(),
+    since: new Date(facts.evidence.since).toISOString(),
     max_share: facts.maxShare,
-    covered_since: instant(facts.coveredSince),
+    covered_since: instant(facts.evidence.coveredSince),
     problem: facts.problem ?? null,
     requests: requestsOf(uses),
     folded: facts.others?.requests ?? 0,
@@ -52,9 +62,20 @@ function factsJson(facts: RetirementFacts) {
       per_day: trend.perDay ?? null,
       // The day from which no requests are expected.
       zero: trend.zero === undefined ? null : new Date(trend.zero).toISOString().slice(0, 10),
+      // Clients with pauses so long that no end can be predicted; null: there are none.
+      pausing: trend.pausing ? pausingJson(trend.pausing) : null,
       days: trend.days.map(({ at, requests }) => ({ at: new Date(at).toISOString(), requests })),
     },
     routes_without_counterpart: facts.lostRoutes.slice(0, maxListed).map(routeJson),
+    routes_missing_in_successor: facts.missingRoutes.slice(0, maxListed).map(({ observed, ...one }) => ({
+      ...routeJson(one),
+      successor_route: observed.route,
+      status: observed.status,
+      observed_since: new Date(observed.since).toISOString(),
+      observed_last: new Date(observed.last).toISOString(),
+    })),
+    // Neither `moved` nor the contracts say whether the successor has them.
+    routes_with_unknown_counterpart: facts.routesNotKnown.slice(0, maxListed).map(({ route }) => ({ route })),
     failing_routes: facts.failingRoutes.slice(0, maxListed).map(routeJson),
     // Requests in flight are not counted by route.
     in_flight: facts.route ? null : facts.inFlight,
@@ -74,18 +95,33 @@ function pastClientJson({ client, name, requests, first, last, usualPause }: Pas
   };
 }
 
+function pausingJson({ count, shortest, longest, expectedUntil }: PausingClients) {
+  return {
+    count,
+    shortest_pause: shortest,
+    longest_pause: longest,
+    expected_until: new Date(expectedUntil).toISOString(),
+  };
+}
+
 function routeJson({ route, requests, failing, clients, last, inContract }: RetirementFacts['lostRoutes'][number]) {
   return { route, requests, failing, clients, last: new Date(last).toISOString(), in_contract: inContract ?? null };
 }
 
-function successorJson({ version, targets, healthy }: SuccessorFacts) {
-  return { version, health: healthOf(targets, healthy), targets, healthy };
+function successorJson({ version, targets, healthy, notTried }: SuccessorFacts) {
+  return { version, health: healthOf({ targets, healthy, notTried }), targets, healthy, not_tried: notTried };
 }
 
-function healthOf(targets: number, healthy: number): 'unknown' | 'healthy' | 'down' | 'degraded' {
+/** `not tried`: no target fails, but not all were tried. */
+function healthOf({
+  targets,
+  healthy,
+  notTried,
+}: Omit<SuccessorFacts, 'version'>): 'unknown' | 'healthy' | 'not tried' | 'down' | 'degraded' {
   if (targets === 0) return 'unknown';
   if (healthy === targets) return 'healthy';
-  return healthy === 0 ? 'down' : 'degraded';
+  if (healthy + notTried === targets) return 'not tried';
+  return healthy + notTried === 0 ? 'down' : 'degraded';
 }
 
 function instant(ms: number | undefined): string | null {

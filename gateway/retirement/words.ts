@@ -1,3 +1,4 @@
+import type { MissingRoute } from '../evidence/missingRoutes.ts';
 import { ago, inWholeUnits, plural, printableExcerpt, withCommas } from '../shared/text.ts';
 import type { ClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
@@ -15,14 +16,39 @@ export function shareInWords(share: number): string {
   return `${Number((share * 100).toPrecision(share >= 0.1 ? 3 : 2))}%`;
 }
 
+/** `GET /profile (GET /v2/profile: 404, 3 min ago)`. Safe to print. `route`: of the version that is compared. */
+export function missingRouteInWords(route: string, observed: MissingRoute, now: number): string {
+  const there = observed.route.replace(' /', ` /${observed.version}/`);
+  return `${printableExcerpt(route)} (${printableExcerpt(there)}: ${observed.status}, ${ago(observed.last, now)})`;
+}
+
 /** A period of `ms` up to now: `the last 7 days`. */
 export function lastPeriodInWords(ms: number): string {
   return `the last ${inWholeUnits(ms)}`;
 }
 
+/** `12 clients call every 6 to 10 days`: clients that usually pause for days, with their shortest and longest usual pause in ms. */
+export function pausingInWords({
+  count,
+  shortest,
+  longest,
+}: {
+  count: number;
+  shortest: number;
+  longest: number;
+}): string {
+  const [from, to] = [shortest, longest].map((ms) => Math.max(1, Math.round(ms / 86_400_000)));
+  return `${plural(count, 'client')} ${count === 1 ? 'calls' : 'call'} every ${from === to ? '' : `${from} to `}${plural(to ?? 1, 'day')}`;
+}
+
 /** `2026-11-21` */
 export function dayOf(instant: number): string {
   return new Date(instant).toISOString().slice(0, 10);
+}
+
+/** `40 requests since 2026-08-13`: of a client that did not call in the last time, so its requests are those of the whole ledger. */
+export function requestsSinceFirst({ requests, first }: { readonly requests: number; readonly first: number }): string {
+  return `${plural(requests, 'request')} since ${dayOf(first)}`;
 }
 
 /** A client whose only request began before the period and is still open has 0 requests. */

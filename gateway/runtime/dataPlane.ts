@@ -16,6 +16,7 @@ import type { Pool } from '../upstream/pool.ts';
 import { Registry } from '../upstream/registry.ts';
 import type { Target } from '../upstream/target.ts';
 import { ClientIdentification, namingRulesIdOf } from '../usage/counting/identification.ts';
+import { RouteAnswers } from '../usage/counting/routeAnswers.ts';
 
 // A version can reach its sunset without a reload, so the stages of all versions are checked at intervals.
 const checkIntervalMs = 1000;
@@ -42,6 +43,10 @@ export class DataPlane {
   /** The requests in flight of each version, by the name of the version; kept across reloads. */
   readonly requestsByVersion = new Map<string, VersionRequests>();
   readonly draining = new Draining(this.requestsByVersion);
+  /** The routes that a version does not have, by the answers of its backend; kept across reloads. */
+  readonly routeAnswers = new RouteAnswers();
+  /** The paths at which versions were served before an edit, each with its version. */
+  formerPaths: ReadonlyMap<string, string> = new Map();
   readonly #registry = new Registry();
   readonly #clock: Clock;
   readonly #clockWatch: ClockWatch;
@@ -108,7 +113,9 @@ export class DataPlane {
   }
 
   /** Replaces the parts of the restriction state that `update` has. */
-  async restrict({ known, ...update }: RestrictionUpdate): Promise<void> {
+  async restrict({ known, routeAnswers, formerPaths, ...update }: RestrictionUpdate): Promise<void> {
+    if (routeAnswers) this.routeAnswers.share(routeAnswers);
+    if (formerPaths) this.formerPaths = formerPaths;
     this.context.restrictionState = { ...this.context.restrictionState, ...update };
     if (known === undefined) return;
     this.#known = known;
@@ -131,7 +138,11 @@ export class DataPlane {
   }
 
   report(): ServingReport {
-    return { versions: this.#versionReports(), workers: [{ pid: process.pid, since: this.#startedAt }] };
+    return {
+      versions: this.#versionReports(),
+      workers: [{ pid: process.pid, since: this.#startedAt }],
+      routeAnswers: this.routeAnswers.report(),
+    };
   }
 
   close(): void {
@@ -140,7 +151,8 @@ export class DataPlane {
   }
 
   #activate(snapshot: Snapshot, identification: ClientIdentification): ActiveSnapshot {
-    return activate(snapshot, this.#poolsFor(snapshot), this.requestsByVersion, identification);
+    this.routeAnswers.configure(snapshot);
+    return activate(snapshot, this.#poolsFor(snapshot), this.requestsByVersion, identification, this.routeAnswers);
   }
 
   #poolsFor(snapshot: Snapshot): ReadonlyMap<string, Pool> {
@@ -150,6 +162,7 @@ export class DataPlane {
   #checkClockAndStages(): void {
     const { jump } = this.#clockWatch.measure();
     if (jump !== 0) for (const requests of this.requestsByVersion.values()) requests.clockWasSet(jump);
+    this.routeAnswers.expire(this.#clock.now());
     this.draining.endUnwanted(this.context.activeSnapshot, this.#clock.now());
   }
 

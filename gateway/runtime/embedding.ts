@@ -9,13 +9,19 @@ import { type Snapshot, type Version, withVersions } from '../config/snapshot.ts
 import { WatchedFiles } from '../config/watchedFiles.ts';
 import type { DiscoveryFactory } from '../discovery/app.ts';
 import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
+import { VersionCallMarks } from '../pipeline/callMarks.ts';
 import type { GatewayContext } from '../pipeline/exchange.ts';
 import { systemClock as clock } from '../shared/clock.ts';
+import { nothingTried } from '../trial/trial.ts';
 import { saltFrom } from '../usage/counting/identification.ts';
+import { CallMarks } from '../usage/ledger/callMarks.ts';
 import { ThreadedLedger } from '../usage/ledger/threadedLedger.ts';
+import type { LedgerSettings } from '../usage/ledger/writableLedger.ts';
 import { DataPlane } from './dataPlane.ts';
-import { maintainLedger, usageSinkOf } from './ledgerMaintenance.ts';
-import { outcomeLines, Reloader, versionUsage } from './reload.ts';
+import { ledgerSettingsOf, maintainLedger, usageSinkOf } from './ledgerMaintenance.ts';
+import { outcomeLines } from './outcomeLines.ts';
+import { Reloader, versionUsage } from './reload.ts';
+import { TargetTrials } from './targetTrials.ts';
 import { Telemetry } from './telemetry.ts';
 
 // At most this many exchanges are kept until the ledger is open. On a slow disk, opening it may take seconds.
@@ -84,7 +90,7 @@ export function embed(config: string | object, settings: EmbeddingSettings): Emb
           { snapshot: firstSnapshot, digest },
         )
       : undefined;
-  const watched = loadThread && reloadOnEdits(dataPlane, loadThread, prepare, ledger, notice);
+  const watched = loadThread && reloadOnEdits(dataPlane, loadThread, prepare, { ledger, notice, forwardsRequests });
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     watched?.close();
@@ -109,6 +115,10 @@ interface OpenLedger {
   stopMaintenance(): void;
 }
 
+function settingsWithoutFleet(snapshot: Snapshot): LedgerSettings {
+  return ledgerSettingsOf({ ...snapshot, fleet: undefined });
+}
+
 /** The ledger of an embedded gateway. The host application need not wait until the ledger is open. */
 class EmbeddedLedger {
   readonly #opened: Promise<OpenLedger>;
@@ -122,13 +132,16 @@ class EmbeddedLedger {
         if (waitingExchanges.length < maxWaitingExchanges) waitingExchanges.push(exchange);
       },
     };
-    this.#opened = ThreadedLedger.open(dataPlane.current.usage, notice).then((ledger) => {
+    const { current } = dataPlane;
+    const { usage } = current;
+    // Calls are marked before the ledger is open.
+    const marks = CallMarks.open(usage.store, clock.now(), notice);
+    const callMarks = new VersionCallMarks({ files: marks.files, process: 0 }, context, requestsByVersion);
+    context.callMarks = callMarks;
+    this.#opened = ThreadedLedger.open(settingsWithoutFleet(current), notice, { marks }).then((ledger) => {
       dataPlane.resalt(ledger.salt);
-      const telemetry = new Telemetry(
-        dataPlane,
-        { clock, notice, usage: usageSinkOf(ledger), logs: false },
-        requestsByVersion,
-      );
+      const sink = { clock, notice, usage: usageSinkOf(ledger), logs: false };
+      const telemetry = new Telemetry(dataPlane, sink, requestsByVersion, undefined, callMarks);
       context.recorder = telemetry.recorder;
       for (const exchange of waitingExchanges) telemetry.recorder.record(exchange);
       const onSaltChange = (): void => {
@@ -147,7 +160,7 @@ class EmbeddedLedger {
   /** Applies the settings of `next`, which is the current snapshot by now. */
   async applyCurrent(next: Snapshot): Promise<void> {
     const { ledger, telemetry } = await this.#opened;
-    ledger.configure(next.usage);
+    ledger.configure(settingsWithoutFleet(next));
     await telemetry.applyCurrent();
   }
 
@@ -165,19 +178,25 @@ class EmbeddedLedger {
   }
 }
 
+interface Parts extends Pick<EmbeddingSettings, 'forwardsRequests'> {
+  readonly ledger: EmbeddedLedger | undefined;
+  readonly notice: (line: string) => void;
+}
+
 /** Reloads the configuration when its files change, until the returned watch is closed. */
 function reloadOnEdits(
   dataPlane: DataPlane,
   loadThread: LoadThread,
   prepare: (snapshot: Snapshot) => Snapshot,
-  ledger: EmbeddedLedger | undefined,
-  notice: (line: string) => void,
+  { ledger, notice, forwardsRequests }: Parts,
 ): WatchedFiles {
   const load = async (content?: Uint8Array) => prepare((await loadThread.load(content)).snapshot());
   const serving = {
     report: async () => dataPlane.report(),
     flush: async () => (await ledger?.flush()) ?? false,
   };
+  // The host application has the listeners.
+  const trials = new TargetTrials({ ledger: () => ledger?.reader(), clock, notice, listeners: () => [] });
   const reloader = new Reloader({
     source: dataPlane,
     load,
@@ -188,11 +207,14 @@ function reloadOnEdits(
       watchFilesOf(next);
       return [];
     },
-    // An embedded gateway applies neither freezes nor adapters, and is in no fleet. So only `guard.quiet` of the edit matters.
-    readUsage: async ({ quiet = 0 }) => {
-      const fleet = undefined;
-      return versionUsage(dataPlane.current, serving, await ledger?.reader(), clock.now(), fleet, { quiet });
+    // An embedded gateway applies neither freezes nor adapters, and is in no fleet. So only `guard.quiet` and the limits
+    // of the edit matter.
+    readUsage: async ({ quiet = 0, changed }) => {
+      const reader = await ledger?.reader();
+      const sources = { ...serving, ledger: reader, fleet: undefined };
+      return versionUsage(dataPlane.current, sources, reader, clock.now(), { quiet, changed });
     },
+    tryNewTargets: (query) => (forwardsRequests ? trials.tryNewTargets(query) : nothingTried),
     clock,
   });
   const onChange = async (content?: Uint8Array): Promise<void> => {
@@ -201,10 +223,10 @@ function reloadOnEdits(
     if (outcome.kind === 'unchanged' && !outcome.reverted) return;
     for (const line of outcomeLines(outcome)) notice(line);
   };
-  const watched = new WatchedFiles(
-    (content) => void onChange(content),
-    () => loadThread.lastReadDigest,
-  );
+  const watched = new WatchedFiles((content) => void onChange(content), {
+    lastReadDigest: () => loadThread.lastReadDigest,
+    isRejected: () => reloader.status.lastFailure !== undefined,
+  });
   const watchFilesOf = (snapshot: Snapshot): void => watched.setFiles(loadThread.path, snapshot);
   watchFilesOf(dataPlane.current);
   return watched;

@@ -1,29 +1,42 @@
+import type { RequestListener } from 'node:http';
+import { isIPv6 } from 'node:net';
+import { hostname } from 'node:os';
 import { ThreadedLedgerClient } from '../admin/reading/threadedClient.ts';
-import type { Snapshot } from '../config/snapshot.ts';
+import { type Snapshot, withVersions } from '../config/snapshot.ts';
+import { EditWatch } from '../editWatch/editWatch.ts';
+import type { LiveFacts } from '../evidence/callEvidence.ts';
+import { recentMs } from '../evidence/recentPeriod.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { adapterMessages, newServingAdapters } from '../lifecycle/reloadGuard.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { Notifier } from '../notify/notifier.ts';
+import type { AnsweringGateway } from '../observability/answeringGateway.ts';
 import { TrafficSamples } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, Trigger } from '../observability/report.ts';
 import type { OtlpSink } from '../otlp/batch.ts';
 import type { OtlpExporter } from '../otlp/exporter.ts';
 import { rotateTicketKeys } from '../pipeline/certificate.ts';
 import { closeListener, listen, portOf } from '../pipeline/clientListener.ts';
+import { adapterRouteMessages } from '../plan/editRefusals.ts';
 import { BrownoutControl } from '../restrictions/brownoutControl.ts';
 import { FreezeWatch } from '../restrictions/freezeWatch.ts';
+import { CallsQuestion, type LiveSources, type LiveState } from '../retirement/liveFacts.ts';
 import type { ShadowControl } from '../shadow/shadowControl.ts';
 import { http } from '../shared/builtinHttp.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
 import { loadedOnDemand } from '../shared/onDemand.ts';
+import { ownListeners } from '../trial/ownAddress.ts';
 import { namingRulesIdOf } from '../usage/counting/identification.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
-import { maintainLedger, shareBrownouts, usageSinkOf } from './ledgerMaintenance.ts';
+import { ledgerSettingsOf, maintainLedger, shareBrownouts, usageSinkOf } from './ledgerMaintenance.ts';
 import { Reloader, type ReloadOutcome, type ReloadSteps, versionUsage } from './reload.ts';
 import type { Serve, ServeOptions, Serving } from './serving.ts';
+import { TargetTrials } from './targetTrials.ts';
+import { waitingListener } from './waitingListener.ts';
 
 const unreachableCheckMs = 1000;
+const shareIntervalMs = 1000;
 const weekMs = 7 * 86_400_000;
 
 export interface RunningGateway {
@@ -54,6 +67,8 @@ export interface GatewayOptions extends Partial<Omit<ServeOptions, 'usage'>> {
   readonly loadPreview?: (text?: string) => Snapshot | Promise<Snapshot>;
   /** How long the same keys encrypt TLS session tickets, ms; default: 12 hours. */
   readonly ticketKeysMs?: number;
+  /** The real path of routes.yaml, and the SHA-256 of its content that was read last. */
+  readonly file?: () => { readonly path: string; readonly digest: string };
   /** Called with every snapshot that a reload has made current. */
   readonly onAccepted?: (snapshot: Snapshot) => void;
 }
@@ -62,8 +77,12 @@ export interface GatewayOptions extends Partial<Omit<ServeOptions, 'usage'>> {
 export async function startGateway(snapshot: Snapshot, options: GatewayOptions = {}): Promise<RunningGateway> {
   const { clock = systemClock, notice = () => {}, load = () => snapshot, serve = serveInProcess, ledger } = options;
   const { onAccepted = () => {} } = options;
-  const usageSink = ledger && usageSinkOf(ledger, (batch, since) => options.fleet?.onBatch(batch, since));
-  const ledgerReader = ledger && new ThreadedLedgerClient(ledger, snapshot.fleet);
+  const ledgerReader =
+    ledger && new ThreadedLedgerClient(ledger, snapshot.fleet, undefined, () => options.fleet?.member.memory);
+  const listeners = () => ownListeners(snapshot.gateway, serving.port, portOf(admin));
+  const trials = new TargetTrials({ ledger: () => ledgerReader, clock, notice, listeners });
+  ledger?.configure(ledgerSettingsOf(snapshot));
+  const usageSink = ledger && usageSinkOf(ledger, trials, options.fleet, clock);
   let exporter: OtlpExporter | undefined;
   const configureExport = async (next: Snapshot): Promise<void> => {
     // The module is loaded only if it is needed.
@@ -80,9 +99,15 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         ledger,
         storeProblem: () => options.fleet?.storeProblem,
         brownouts: () => brownouts.status(),
-        clientEvents: async (now) => (await ledgerReader?.query('clientEvents', serving.current, { now })) ?? [],
+        editWatches: () => editWatch.status(),
+        gateway: identity,
+        clientEvents: async (now) => {
+          const query = { now, state: await askAbout(serving.current) };
+          return (await ledgerReader?.query('clientEvents', serving.current, query)) ?? [];
+        },
         weeklyDigest: async (monday, now) => {
-          const query = { since: now - weekMs, monday, report: await serving.report(), now };
+          const state = await askAbout(serving.current);
+          const query = { since: now - weekMs, monday, state, gateway: identity(), now };
           return ledgerReader?.query('digest', serving.current, query);
         },
       });
@@ -104,7 +129,13 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
   };
   const otlpSink: OtlpSink = (batch) => exporter?.take(batch);
   const member = options.fleet?.member;
-  await member?.register(snapshot, clock.now());
+  let adminListener: RequestListener = waitingListener;
+  const admin = http.createServer((req, res) => adminListener(req, res));
+  await member?.register(
+    snapshot,
+    () => clock.now(),
+    () => listen(admin, snapshot.gateway.admin),
+  );
   const ownUsage =
     ledgerReader && ((client: string) => ledgerReader.query('ownUsage', serving.current, { client, now: clock.now() }));
   const serving: Serving = await serve(snapshot, {
@@ -115,6 +146,9 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     ownUsage,
     shadow: (batch) => shadow?.take(batch),
     logs: options.logs ?? false,
+  }).catch(async (error) => {
+    await closeListener(admin);
+    throw error;
   });
   const flush = async (): Promise<boolean> => {
     const isComplete = await serving.flush();
@@ -122,8 +156,27 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     return isComplete;
   };
   const reporting = { flush, report: () => serving.report() };
+  const liveSources: LiveSources = { ...reporting, ledger: ledgerReader, fleet: member };
+  /** Waits until the other gateways have sent their calls of this version, for a few seconds at most. */
+  const askForCalls = async (version: string, periodMs: number): Promise<LiveFacts | undefined> => {
+    const question = new CallsQuestion(liveSources);
+    await question.wait([version]);
+    return (await question.answer([version], periodMs)).facts.get(version);
+  };
+  const askAbout = async ({ versions, retire }: Snapshot): Promise<LiveState> => {
+    const question = new CallsQuestion(liveSources);
+    await question.wait([...versions.keys()]);
+    return question.answer(versions.keys(), retire.quiet);
+  };
+  const identity = (): AnsweringGateway => {
+    const { path = '', digest = '' } = options.file?.() ?? {};
+    const { host: adminHost } = snapshot.gateway.admin;
+    const origin = `http://${isIPv6(adminHost) ? `[${adminHost}]` : adminHost || '0.0.0.0'}:${portOf(admin)}`;
+    const host = hostname();
+    return { name: serving.current.fleet?.name ?? host, host, admin: origin, file: path, digest };
+  };
   const readUsage: ReloadSteps['readUsage'] = (editEffects) =>
-    versionUsage(serving.current, reporting, ledgerReader, clock.now(), member, editEffects);
+    versionUsage(serving.current, liveSources, ledgerReader, clock.now(), editEffects);
   const reloader = new Reloader({
     source: serving,
     announcedConfig: () => member?.announcedConfig ?? serving.current,
@@ -132,11 +185,11 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     apply: async (next) => {
       // The exporter starts before the processes send spans, and ends after the last ones.
       if (next.telemetry) await configureExport(next);
-      const unconfirmedWorkers = await serving.apply(next);
+      const unconfirmedWorkers = await editWatch.around(next, () => serving.apply(next));
       if (!next.telemetry) await configureExport(next);
       await configureNotify();
       await configureShadow();
-      ledger?.configure(next.usage);
+      ledger?.configure(ledgerSettingsOf(next));
       options.fleet?.configure();
       member?.accept(next);
       onAccepted(next);
@@ -144,6 +197,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       return unconfirmedWorkers;
     },
     readUsage,
+    tryNewTargets: (query) => trials.tryNewTargets(query),
     clock,
   });
   const brownouts = new BrownoutControl({
@@ -152,26 +206,25 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     notice,
     report: (options) => serving.report(options),
     estimate: async ({ name: version }, { at }, now) => {
-      await flush();
-      return ledgerReader?.query('brownoutEstimate', serving.current, { version, at, now });
+      const live = await askForCalls(version, recentMs);
+      return ledgerReader?.query('brownoutEstimate', serving.current, { version, at, now, live });
     },
     storeAndRead: async (records) =>
       member ? member.shareBrownouts(records) : ledger && shareBrownouts(ledger, records),
+    restrict: (update) => serving.restrict(update),
+  });
+  const editWatch = new EditWatch({
+    source: serving,
+    clock,
+    notice,
+    report: () => serving.report(),
     restrict: (update) => serving.restrict(update),
   });
   const traffic = new TrafficSamples();
   const freezes = new FreezeWatch(snapshot, {
     now: () => clock.now(),
     notice,
-    awaitCounts: async (versions, periodMs) => {
-      if (member === undefined) return (await flush()) ? undefined : 'A worker has not sent its counts.';
-      const flushAndReport = async () => {
-        await flush();
-        return serving.report();
-      };
-      const reasonsOfMissingCalls = await member.awaitCounts(versions, flushAndReport, member.createCountsQuestion());
-      return member.reasonOfGap(periodMs) ?? reasonsOfMissingCalls.values().next().value;
-    },
+    askForCalls,
     findClients: ledgerReader && ((current, query) => ledgerReader.query('freeze', current, query)),
     namingRulesId: ({ usage: { identify } }) => namingRulesIdOf(identify, ledger?.salt ?? ''),
     restrict: (known) => serving.restrict({ known }),
@@ -186,6 +239,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         preview: (text) => reloader.preview(text),
         snapshotOf: (text) => reloader.snapshotOf(text),
         config: () => reloader.status,
+        identity,
         report: (options) => serving.report(options),
         flush,
         clock,
@@ -195,6 +249,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
         exporterMetrics: () => exporter?.metrics() ?? [],
         notifier: () => (serving.current.notify.length > 0 ? notifier : undefined),
         brownouts,
+        editWatch,
         shadow: () => shadow,
         freezes: () => freezes.status(),
         fleet: member,
@@ -202,12 +257,13 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
       },
     );
   };
-  const admin = http.createServer(loadedOnDemand(createAdminApp, notice));
+  adminListener = loadedOnDemand(createAdminApp, notice);
   try {
     await configureExport(snapshot);
-    await listen(admin, snapshot.gateway.admin);
+    if (!admin.listening) await listen(admin, snapshot.gateway.admin);
   } catch (error) {
     brownouts.close();
+    editWatch.close();
     await serving.close();
     await exporter?.close();
     throw error;
@@ -219,6 +275,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     : undefined;
   await configureShadow();
   const stopMonitor = monitorUnreachableVersions(serving, clock, notice);
+  const stopSharing = shareRouteAnswers(serving);
   const stopMaintenance =
     ledger &&
     maintainLedger(ledger, clock, { onSaltChange: () => void serving.resalt().then(() => freezes.readAgain()) });
@@ -234,10 +291,13 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     reopenLogs: () => serving.reopenLogs(),
     drain: (ms) => serving.drain(ms),
     close: async () => {
+      trials.close();
       stopMonitor();
+      stopSharing();
       stopRotation?.();
       freezes.close();
       brownouts.close();
+      editWatch.close();
       stopMaintenance?.();
       const closed = serving.close().then(() => exporter?.close());
       await Promise.all([closed, closeListener(admin), notifier?.close(), shadow?.close(), ledgerReader?.close()]);
@@ -254,13 +314,18 @@ async function warnOfAdapters(
   readUsage: ReloadSteps['readUsage'],
   notice: (line: string) => void,
 ): Promise<void> {
-  // Compared with a snapshot without versions, every adapter counts as one that would begin to serve.
-  const adapters = newServingAdapters({ versions: new Map() }, snapshot);
+  // Compared with a snapshot without adapters, every adapter counts as one that would begin to serve.
+  const withoutAdapters = snapshot.sortedVersions.map((version) => ({ ...version, adapter: undefined }));
+  const running = withVersions(snapshot, new Map(withoutAdapters.map((version) => [version.name, version])));
+  const adapters = newServingAdapters(running, snapshot);
   const unforced = adapters.filter(({ version }) => !snapshot.guard.force.has(version));
   if (unforced.length === 0) return;
-  const usage = await readUsage({ newAdapters: unforced }).catch(() => undefined);
-  for (const { version } of unforced)
-    for (const message of usage ? adapterMessages(version, usage) : []) notice(`warning: ${message}`);
+  const versions = unforced.map(({ version }) => version);
+  const changed = { running, candidate: snapshot, versions };
+  const usage = await readUsage({ newAdapters: unforced, changed }).catch(() => undefined);
+  if (usage === undefined) return;
+  const messages = versions.flatMap((version) => adapterMessages(version, usage));
+  for (const message of [...messages, ...adapterRouteMessages(usage.ownRefusals)]) notice(`warning: ${message}`);
 }
 
 /**
@@ -284,5 +349,22 @@ function monitorUnreachableVersions(serving: Serving, clock: Clock, notice: (lin
   };
   // A report fails only while the gateway is stopping.
   const timer = setInterval(() => void check().catch(() => {}), unreachableCheckMs).unref();
+  return () => clearInterval(timer);
+}
+
+/**
+ * Tells every worker which routes the others have found missing, once a second. A single process knows that itself. Returns a
+ * function that stops it.
+ */
+function shareRouteAnswers(serving: Serving): () => void {
+  let shared = '';
+  const share = async (): Promise<void> => {
+    const { routeAnswers, workers } = await serving.report();
+    const text = JSON.stringify(routeAnswers);
+    if (routeAnswers === undefined || workers.length < 2 || text === shared) return;
+    shared = text;
+    await serving.restrict({ routeAnswers });
+  };
+  const timer = setInterval(() => void share().catch(() => {}), shareIntervalMs).unref();
   return () => clearInterval(timer);
 }

@@ -1,7 +1,9 @@
 import { Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { DiscoveryFactory } from '../discovery/app.ts';
+import type { ExchangeRecord } from '../observability/exchangeRecord.ts';
 import { ejectionsIn } from '../observability/metrics.ts';
+import { VersionCallMarks } from '../pipeline/callMarks.ts';
 import { followCertificate, setTicketKeys } from '../pipeline/certificate.ts';
 import {
   adjustClientListener,
@@ -13,9 +15,10 @@ import {
 import type { GatewayContext } from '../pipeline/exchange.ts';
 import type { Sampler } from '../shadow/sampler.ts';
 import { loadedOnDemand } from '../shared/onDemand.ts';
+import { maxMarkingProcesses } from '../usage/ledger/markFile.ts';
 import { DataPlane } from './dataPlane.ts';
 import { OpenFiles } from './openFiles.ts';
-import type { Serve } from './serving.ts';
+import type { Serve, UsageSink } from './serving.ts';
 import { Telemetry } from './telemetry.ts';
 
 // During a drain, idle connections stay open for at most this time. A client that sends another request gets a response with
@@ -36,9 +39,10 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const dataPlane = new DataPlane(snapshot, { clock, discovery, salt: usage?.salt, restrictions, ownUsage });
   const { context, draining } = dataPlane;
   // No exchange is recorded before `context.recorder` is set, and `openFiles` exists by then.
-  const telemetry = new Telemetry(dataPlane, options, dataPlane.requestsByVersion, (exchange) =>
-    openFiles.onRecord(exchange),
-  );
+  const callMarks = callMarksOf(usage, dataPlane);
+  context.callMarks = callMarks;
+  const onRecord = (exchange: ExchangeRecord): void => openFiles.onRecord(exchange);
+  const telemetry = new Telemetry(dataPlane, options, dataPlane.requestsByVersion, onRecord, callMarks);
   await telemetry.applyCurrent();
   let sampler: Sampler | undefined;
   const configureSampling = async (): Promise<void> => {
@@ -77,7 +81,13 @@ export const serveInProcess: Serve = async (snapshot, options) => {
       return [];
     },
     report: async ({ withMetrics } = { withMetrics: false }) => {
-      const report = { ...dataPlane.report(), unsentSince: telemetry.unsentSince() };
+      const { workers, ...rest } = dataPlane.report();
+      const answers = telemetry.answers();
+      const report = {
+        ...rest,
+        workers: workers.map((worker) => ({ ...worker, answers })),
+        unsentSince: telemetry.unsentSince(),
+      };
       if (!withMetrics) return report;
       const metricValues = [...ejectionsIn(report), ...(await telemetry.metrics())];
       return { ...report, workers: report.workers.map((worker) => ({ ...worker, metrics: metricValues })) };
@@ -120,6 +130,13 @@ export const serveInProcess: Serve = async (snapshot, options) => {
     },
   };
 };
+
+/** Undefined: the gateway keeps no ledger, or this process has no place for its marks. */
+function callMarksOf(usage: UsageSink | undefined, { context, requestsByVersion }: DataPlane) {
+  const { markFiles: files, process } = usage ?? {};
+  if (files === undefined || process === undefined || process >= maxMarkingProcesses) return undefined;
+  return new VersionCallMarks({ files, process }, context, requestsByVersion);
+}
 
 /** Waits for the last records: connections report their end, and exchanges are recorded, after the listener has closed. */
 async function awaitRecords(context: GatewayContext): Promise<void> {

@@ -1,5 +1,8 @@
+import { answerSettingsOf } from '../config/answerSettings.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { Clock } from '../shared/clock.ts';
+import type { Fleet } from '../fleet/fleet.ts';
+import { type Clock, systemClock } from '../shared/clock.ts';
+import { lossesOf } from '../usage/ledger/unrecordedCalls.ts';
 import type { LedgerSettings, WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { type BrownoutRecord, otherClients, type UsageBatch } from '../usage/usageRow.ts';
 import type { UsageSink } from './serving.ts';
@@ -31,22 +34,53 @@ export function maintainLedger(
 }
 
 /** The settings of the ledger. In a fleet, also how many bytes of counts may wait for the shared store. */
-export function ledgerSettingsOf({ usage, fleet }: Snapshot): LedgerSettings {
-  return fleet ? { ...usage, spool: fleet.spool } : usage;
+export function ledgerSettingsOf(snapshot: Snapshot): LedgerSettings {
+  const { usage, fleet, retire } = snapshot;
+  const recorded = { answers: answerSettingsOf(snapshot), unmarked: retire.ignoreClients };
+  return { ...usage, ...recorded, ...(fleet && { spool: fleet.spool }) };
 }
 
-/** Writes usage counts to the ledger. The salt is the current one of the ledger. `onBatch`: called for each batch. */
+/**
+ * Writes usage counts to the ledger, without the examples of paths. The salt is the current one of the ledger. `trials` gets
+ * the examples, `fleet` each batch and the losses.
+ */
 export function usageSinkOf(
   ledger: WritableLedger,
-  onBatch: (batch: UsageBatch, since: number) => void = () => {},
+  trials?: { note(batch: UsageBatch): void },
+  fleet?: Pick<Fleet, 'onBatch' | 'onLosses'>,
+  clock: Clock = systemClock,
 ): UsageSink {
+  /** By process, the mark up to which its calls are counted, or recorded as a loss. */
+  const countedUntil = new Map<number, number>();
+  const onCounted = (process: number, until: number): void =>
+    void countedUntil.set(process, Math.max(until, countedUntil.get(process) ?? 0));
+  // The ledger has recorded what earlier runs did not count.
+  for (const { process, at } of ledger.marks?.atStart.marks ?? []) onCounted(process, at);
   return {
+    markFiles: ledger.marks?.files,
+    process: 0,
     get salt() {
       return ledger.salt;
     },
-    receive: (batch, salt, since) => {
-      onBatch(batch, since);
-      ledger.add(salt === ledger.salt ? batch : withoutTags(batch));
+    receive: (batch, salt, since, counted) => {
+      if (counted) onCounted(counted.process, counted.until);
+      trials?.note(batch);
+      if (batch.length > 0) fleet?.onBatch(batch, since);
+      // Paths contain ids, which must not reach a disk.
+      for (const row of batch) if (row.example !== undefined) row.example = undefined;
+      ledger.add(salt === ledger.salt ? batch : withoutTags(batch), counted);
+    },
+    onProcessEnd: (process, isClean) => {
+      const now = clock.now();
+      const cause = 'a worker ended before it had counted them';
+      const marks = ledger.marks?.of(process);
+      const until = countedUntil.get(process) ?? 0;
+      const unknown = { version: '', from: until || now, until: now, reason: `Calls may be missing: ${cause}.` };
+      const losses = marks ? lossesOf(marks, () => until, now, cause) : isClean ? [] : [unknown];
+      for (const { at } of marks ?? []) onCounted(process, at);
+      if (losses.length === 0) return;
+      fleet?.onLosses(losses);
+      ledger.addLosses(losses, { process, until: countedUntil.get(process) ?? 0 });
     },
   };
 }

@@ -2,25 +2,36 @@ import type { LedgerClient } from '../admin/reading/ledgerClient.ts';
 import type { AcceptedConfig } from '../config/acceptedConfig.ts';
 import { ConfigError, formatFault } from '../config/fault.ts';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { FleetMember } from '../fleet/fleetMember.ts';
+import { toPlain } from '../config/transfer.ts';
+import { type CallEvidence, callEvidence, noLiveFacts } from '../evidence/callEvidence.ts';
+import { recentMs } from '../evidence/recentPeriod.ts';
 import {
   type EditEffects,
   endedVersions,
+  forceLine,
   guardReload,
+  isForced,
   newServingAdapters,
   type Refusal,
-  refusalLines,
   stricterFreezes,
-  type VersionUsage,
 } from '../lifecycle/reloadGuard.ts';
 import { changesBetween } from '../lifecycle/snapshotChanges.ts';
-import type { ConfigStatus, ServingReport, Trigger } from '../observability/report.ts';
+import type { ConfigStatus, Trigger } from '../observability/report.ts';
+import { type EditUsage, editRefusals } from '../plan/editRefusals.ts';
+import { changedVersions, movesPaths, type RecentRefusals } from '../plan/ownAnswers.ts';
+import { CallsQuestion, type LiveSources } from '../retirement/liveFacts.ts';
 import type { Clock } from '../shared/clock.ts';
-import type { Serving } from './serving.ts';
+import type { TrialQuery, TrialResult } from '../trial/trial.ts';
 
 /** The result of a reload. An invalid file (`faulty`) and a refused edit change nothing. */
 export type ReloadOutcome =
-  | { readonly kind: 'reloaded'; readonly changes: readonly string[]; readonly forced: readonly string[] }
+  | {
+      readonly kind: 'reloaded';
+      readonly changes: readonly string[];
+      readonly forced: readonly string[];
+      /** What the operator should know of the new targets. Absent: nothing. */
+      readonly warnings?: readonly string[];
+    }
   /**
    * The new configuration is active, but not every worker has confirmed it. Until such a worker confirms it or is replaced, the
    * worker may serve the previous configuration.
@@ -29,6 +40,7 @@ export type ReloadOutcome =
       readonly kind: 'incomplete';
       readonly changes: readonly string[];
       readonly forced: readonly string[];
+      readonly warnings?: readonly string[];
       readonly unconfirmed: readonly string[];
     }
   /** `reverted`: the previous edit was rejected, and the file no longer contains it. */
@@ -48,7 +60,9 @@ export interface ReloadSteps {
   /** Makes a snapshot the current one. Returns one line per worker that has not confirmed it. */
   readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
   /** How the versions are used now. */
-  readonly readUsage: (editEffects: EditEffects) => Promise<VersionUsage>;
+  readonly readUsage: (editEffects: EditEffects) => Promise<EditUsage>;
+  /** Tries the targets that the edit would newly use. */
+  readonly tryNewTargets: (query: TrialQuery) => TrialResult | Promise<TrialResult>;
   readonly clock: Clock;
 }
 
@@ -145,17 +159,43 @@ export class Reloader {
     const { current } = this.#steps.source;
     if (next.fingerprint === current.fingerprint) return { outcome: { kind: 'unchanged' } };
     const announced = this.#steps.announcedConfig?.() ?? current;
-    const usage = await this.#steps.readUsage({
-      endedVersions: endedVersions(announced, next, this.#steps.clock.now()),
-      newFreezes: stricterFreezes(announced, next, this.#steps.clock.now()),
-      newAdapters: newServingAdapters(current, next),
+    const refusals = await this.#guard(announced, next);
+    if (refusals.length > 0) return { outcome: { kind: 'refused', refusals } };
+    const trial = await this.#steps.tryNewTargets({
+      before: current,
+      after: next,
+      now: this.#steps.clock.now(),
+      isForced: (version) => isForced(version, announced, next),
+    });
+    if (trial.faults.length > 0) return { outcome: { kind: 'faulty', faults: trial.faults } };
+    const refusedTargets = trial.refusals.map((one) => ({ ...one, force: forceLine([one.version]) }));
+    if (refusedTargets.length > 0) return { outcome: { kind: 'refused', refusals: refusedTargets } };
+    // A trial may take seconds. A version that the edit ends may have been called meanwhile.
+    const laterRefusals = trial.hasTried ? await this.#guard(announced, next) : [];
+    if (laterRefusals.length > 0) return { outcome: { kind: 'refused', refusals: laterRefusals } };
+    const changes = changesBetween(current, next, this.#steps.clock.now());
+    const warnings = trial.warnings.length > 0 ? { warnings: trial.warnings } : {};
+    return { next, outcome: { kind: 'reloaded', changes, forced: newReasons(current, next), ...warnings } };
+  }
+
+  /** Why the guard refuses the edit; empty: it does not. */
+  async #guard(announced: AcceptedConfig, next: Snapshot): Promise<Refusal[]> {
+    const { source, readUsage, clock } = this.#steps;
+    const configurations = { candidate: next, running: source.current };
+    const versions = changedVersions(configurations);
+    const isChanged = versions.length > 0 || movesPaths(configurations);
+    const usage = await readUsage({
+      changed: isChanged && next.guard.quiet > 0 ? { ...configurations, versions } : undefined,
+      endedVersions: endedVersions(announced, next, clock.now()),
+      newFreezes: stricterFreezes(announced, next, clock.now()),
+      newAdapters: newServingAdapters(source.current, next),
       quiet: next.guard.quiet,
     });
-    const now = this.#steps.clock.now();
-    const refusals = guardReload(announced, next, usage, now);
-    if (refusals.length > 0) return { outcome: { kind: 'refused', refusals } };
-    const changes = changesBetween(current, next, now);
-    return { next, outcome: { kind: 'reloaded', changes, forced: newReasons(current, next) } };
+    const now = clock.now();
+    return [
+      ...guardReload(announced, next, usage, now),
+      ...editRefusals(source.current, next, usage, now).filter(({ version }) => !isForced(version, announced, next)),
+    ];
   }
 
   #noteFailure(at: number, trigger: Trigger, reasons: readonly string[]): void {
@@ -176,88 +216,42 @@ function newReasons(before: Snapshot, after: Snapshot): string[] {
     .map(([name, reason]) => `/${name}: ${reason}`);
 }
 
-/** An outcome as lines of text for the operator. */
-export function outcomeLines(outcome: ReloadOutcome): string[] {
-  switch (outcome.kind) {
-    case 'unchanged':
-      return outcome.reverted
-        ? ['the rejected edit was undone; routes.yaml matches the active configuration again']
-        : ['routes.yaml is unchanged; nothing to do'];
-    case 'faulty':
-      return ['routes.yaml has errors; the previous configuration stays active', ...outcome.faults];
-    case 'refused':
-      return ['the edit is refused; the previous configuration stays active', ...refusalLines(outcome.refusals)];
-    case 'incomplete':
-      return [
-        'the new configuration is active, but not in every worker yet',
-        ...outcome.unconfirmed,
-        ...changeLines(outcome),
-      ];
-    case 'reloaded':
-      return ['reloaded', ...changeLines(outcome)];
-  }
-}
-
-function changeLines({ changes, forced }: Pick<ReloadOutcome & { kind: 'reloaded' }, 'changes' | 'forced'>): string[] {
-  return [...changes, ...forced.map((reason) => `forced ${reason}`)];
-}
-
-// How far a call may lie after `now`: requests arrive while the ledger is queried.
-const maxAfterNowMs = 5_000;
-
 /**
- * How the versions are used now, for the reload guard. The rules of `can-retire` apply, as far as the ledger answers.
- * `now`: epoch ms. `fleet`: the other gateways. For the versions that the edit ends, the function waits a few seconds at most until
- * the other gateways have reported their calls.
+ * How the versions are used now, for the reload guard. The rules of `can-retire` apply. `now`: epoch ms. For the versions that the edit
+ * ends or changes, the function waits a few seconds at most until the other gateways have reported their calls.
  */
 export async function versionUsage(
   snapshot: Snapshot,
-  serving: Pick<Serving, 'flush' | 'report'>,
+  sources: LiveSources,
   ledger: LedgerClient | undefined,
   now: number,
-  fleet: Pick<FleetMember, 'reasonOfGap' | 'loadElsewhere' | 'createCountsQuestion' | 'awaitCounts'> | undefined,
-  { endedVersions: ended = [], newFreezes = [], newAdapters = [], quiet: editedQuiet = 0 }: EditEffects = {},
-): Promise<VersionUsage> {
-  let isFlushed = false;
-  const flushAndReport = async (): Promise<ServingReport> => {
-    isFlushed = await serving.flush();
-    return serving.report();
-  };
-  // The question to the other gateways: does the ledger have all calls that ended before now?
-  const reasonsOfMissingCalls = await fleet?.awaitCounts(ended, flushAndReport, fleet.createCountsQuestion());
-  const { versions } = await flushAndReport();
+  { endedVersions: ended = [], newFreezes = [], newAdapters = [], quiet: editedQuiet = 0, changed }: EditEffects = {},
+): Promise<EditUsage> {
   // The guard applies `guard.quiet` of the edit, which may be longer than the current one.
   const quiet = Math.max(snapshot.guard.quiet, editedQuiet);
-  const since = now - quiet;
-  // A reload does not wait for a ledger that does not answer; the reports of the processes are used instead.
+  const question = new CallsQuestion(sources);
+  const moved = changed && movesPaths(changed) ? changed.running.versions.keys() : [];
+  const asked = [...new Set([...ended, ...(changed?.versions ?? []), ...moved])];
+  await question.wait(asked);
+  const { facts: live } = await question.answer([...snapshot.versions.keys(), ...asked], quiet);
+  const askedOf = (version: string) => {
+    return { version, now, quiet, since: now - quiet, retention: snapshot.usage.retention };
+  };
+  // A reload does not wait for a ledger that does not answer.
   const answer = await ledger
-    ?.query('recentUse', snapshot, { since, now, newFreezes, newAdapters })
-    .catch(({ message }: Error) => ({
-      versions: [],
-      refusedByFreeze: new Map(),
-      whyAdapterCannotServe: new Map(),
-      problem: message,
-    }));
-  const problem = answer?.problem;
-  const isLedgerComplete =
-    isFlushed && problem === undefined && ledger?.problem === undefined && ledger?.unwrittenRows === 0;
-  const useInLedger = new Map(answer?.versions.map((row) => [row.version, row]));
+    ?.query('recentUse', snapshot, { since: now - quiet, now, quiet, live, newFreezes, newAdapters })
+    .catch(({ message }: Error) => ({ versions: new Map(), problem: message, ...nothingFound }));
+  const period = Math.max(recentMs, quiet);
+  const ownRefusals = changed && (await readOwnRefusals(ledger, changed, { period, now }));
+  // If the query failed, the store may be lost, which only the next heartbeat would notice.
+  const problem = answer?.problem ?? ledger?.problem;
+  const unreadEvidence = (name: string): CallEvidence =>
+    callEvidence({ ...askedOf(name), coverage: undefined, problem, live: live.get(name) ?? noLiveFacts });
   return {
-    lastCalled: (name) => {
-      const reported = versions.find((version) => version.name === name);
-      const elsewhere = fleet?.loadElsewhere(name) ?? { in_flight: 0, waiting: 0 };
-      const open = (reported?.inFlight ?? 0) + (reported?.waiting ?? 0) + elsewhere.in_flight + elsewhere.waiting;
-      // An open stream counts as a call now, no matter when it started.
-      if (open > 0) return now;
-      const last = useInLedger.get(name)?.last;
-      // Processes do not know which clients are ignored, so their times count only if the ledger is incomplete.
-      const lastCallTimes = isLedgerComplete ? [last] : [last, reported?.lastInFlight, reported?.lastRefused];
-      // Times in the future were recorded before the clock was set back. They are ignored here. In the ledger, such times are set to
-      // the present.
-      const plausibleTimes = lastCallTimes.filter((at): at is number => at !== undefined && at <= now + maxAfterNowMs);
-      return plausibleTimes.length === 0 ? undefined : Math.max(...plausibleTimes);
-    },
-    clients: (name) => useInLedger.get(name)?.clients,
+    ownRefusals,
+    sizes: (name) => (ownRefusals && answer?.versions.get(name)?.sizes) ?? unreadEvidence(name),
+    calls: (name) => answer?.versions.get(name)?.calls ?? unreadEvidence(name),
+    clients: (name) => answer?.versions.get(name)?.clients,
     refusedByFreeze: (name) => answer?.refusedByFreeze.get(name),
     whyAdapterCannotServe: (name) => {
       if (!newAdapters.some(({ version }) => version === name)) return undefined;
@@ -266,8 +260,18 @@ export async function versionUsage(
         ? answer.whyAdapterCannotServe.get(name)
         : `the usage ledger cannot be read: ${problem}`;
     },
-    // If the query failed, the store may be lost, which only the next heartbeat would notice. Then it is not known which calls the
-    // other gateways have received.
-    gap: (name) => fleet && (fleet.reasonOfGap(quiet) ?? problem ?? reasonsOfMissingCalls?.get(name)),
   };
 }
+
+/** What the edit would refuse of the recent requests. Undefined: the ledger does not answer, or there is none. */
+async function readOwnRefusals(
+  ledger: LedgerClient | undefined,
+  { running, candidate, versions }: NonNullable<EditEffects['changed']>,
+  times: { readonly period: number; readonly now: number },
+): Promise<RecentRefusals | undefined> {
+  return ledger
+    ?.query('ownRefusals', running, { candidate: toPlain(candidate), versions, ...times })
+    .catch(() => undefined);
+}
+
+const nothingFound = { refusedByFreeze: new Map<string, string>(), whyAdapterCannotServe: new Map<string, string>() };

@@ -6,6 +6,7 @@ import type { RestrictionUpdate } from '../restrictions/restriction.ts';
 import type { AskOwnUsage } from '../selfService/selfService.ts';
 import type { ShadowBatch } from '../shadow/shadowBatch.ts';
 import type { Clock } from '../shared/clock.ts';
+import type { CountedMark, MarkFiles } from '../usage/ledger/callMarks.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
 /** Serves clients, in this process or in several worker processes. It holds the current snapshot. */
@@ -65,9 +66,16 @@ export interface UsageSink {
   readonly salt: string;
   /**
    * `salt`: that of the tags in the batch. Counts from before a change of the salt may arrive after the change. `since`: no
-   * request in the batch ended before this time, epoch ms.
+   * request in the batch ended before this time, epoch ms. `counted`: set if all calls of the process up to a mark are counted in
+   * this batch and earlier ones.
    */
-  receive(batch: UsageBatch, salt: string, since: number): void;
+  receive(batch: UsageBatch, salt: string, since: number, counted?: CountedMark): void;
+  /** Where processes mark which versions are called. Undefined: nowhere. */
+  readonly markFiles?: MarkFiles | undefined;
+  /** The number under which this process marks its calls. */
+  readonly process?: number | undefined;
+  /** Called after a worker process has ended: its last calls may not be counted. `isClean`: it had passed on all of them. */
+  onProcessEnd?(process: number, isClean: boolean): void;
 }
 
 /** Starts to serve a snapshot. @throws the listener's own errors, such as EADDRINUSE. */

@@ -4,12 +4,16 @@ import { AccessLog } from '../observability/accessLog.ts';
 import { type ExchangeRecord, RecordBatches, type Recorder } from '../observability/exchangeRecord.ts';
 import { type MetricValues, unlabelled } from '../observability/exposition.ts';
 import { Metrics } from '../observability/metrics.ts';
+import type { AnswerCounts } from '../observability/report.ts';
 import type { OtlpRecorder } from '../otlp/recorder.ts';
+import type { VersionCallMarks } from '../pipeline/callMarks.ts';
 import type { InFlight, VersionRequests } from '../pipeline/inFlight.ts';
 import type { Clock } from '../shared/clock.ts';
 import { Collector } from '../usage/counting/collector.ts';
 import type { ClientIdentification } from '../usage/counting/identification.ts';
-import { UnlistedVersions } from '../usage/counting/routeNames.ts';
+import type { RouteAnswers } from '../usage/counting/routeAnswers.ts';
+import { currentPathOf, UnlistedVersions } from '../usage/counting/routeNames.ts';
+import type { CountedMark } from '../usage/ledger/callMarks.ts';
 import type { ServeOptions } from './serving.ts';
 
 // A crash loses at most the usage counts of this time.
@@ -23,6 +27,8 @@ const maxUnsentRows = 2_000;
 export interface TelemetrySource {
   readonly current: Snapshot;
   readonly identification: ClientIdentification;
+  readonly routeAnswers?: RouteAnswers;
+  readonly formerPaths?: ReadonlyMap<string, string>;
 }
 
 /** Records the exchanges of one process: metrics, usage counts for the ledger, and the access log. */
@@ -37,6 +43,9 @@ export class Telemetry {
   readonly #clock: Clock;
   readonly #requestsByVersion: ReadonlyMap<string, VersionRequests>;
   readonly #onRecord: (exchange: ExchangeRecord) => void;
+  readonly #callMarks: Pick<VersionCallMarks, 'beginCount' | 'close'> | undefined;
+  /** The last mark up to which the calls are passed on. */
+  #countedUntil = 0;
   readonly #usageSink: ServeOptions['usage'];
   readonly #sendOtlp: ServeOptions['otlp'];
   /** Undefined until `telemetry` is first set. */
@@ -51,12 +60,13 @@ export class Telemetry {
   /** How the collector identifies clients. */
   #identification: ClientIdentification;
 
-  /** `requestsByVersion`: contains the open requests. `onRecord`: called for each record. */
+  /** `requestsByVersion`: contains the open requests. `onRecord`: called for each record. `callMarks`: of this process. */
   constructor(
     source: TelemetrySource,
     { clock, notice, usage, otlp, logs }: ServeOptions,
     requestsByVersion: ReadonlyMap<string, VersionRequests> = new Map(),
     onRecord: (exchange: ExchangeRecord) => void = () => {},
+    callMarks?: Pick<VersionCallMarks, 'beginCount' | 'close'>,
   ) {
     const { usage: usageSettings, log, gateway } = source.current;
     this.#source = source;
@@ -64,13 +74,14 @@ export class Telemetry {
     this.#passedOnUntil = clock.now();
     this.#requestsByVersion = requestsByVersion;
     this.#onRecord = onRecord;
+    this.#callMarks = callMarks;
     this.#basePath = gateway.basePath;
     this.#usageSink = usage;
     this.#sendOtlp = otlp;
     this.#collectorKey = JSON.stringify(usageSettings);
     this.#identification = source.identification;
     this.#log = logs ? new AccessLog(log, notice) : undefined;
-    this.#collector = usage && new Collector(usageSettings, this.#identification);
+    this.#collector = usage && new Collector(usageSettings, this.#identification, source.routeAnswers);
     if (usage) this.#timer = setInterval(() => void this.flush(), flushIntervalMs).unref();
     this.recorder = {
       record: (exchange) => this.#batches.record(exchange),
@@ -86,6 +97,12 @@ export class Telemetry {
       unlabelled('version_gateway_usage_folded_requests_total', this.#collector?.folded ?? 0),
       unlabelled('version_gateway_access_log_dropped_lines_total', this.#log?.dropped ?? 0),
     ];
+  }
+
+  /** The requests to each version that have ended in this process. */
+  answers(): Readonly<Record<string, AnswerCounts>> {
+    this.#batches.flush();
+    return this.#metrics.answers();
   }
 
   /** Version → epoch ms, for each version with calls that were not passed on yet. None of these calls ended before this time. */
@@ -105,6 +122,7 @@ export class Telemetry {
 
   /** Passes on all counts. Open requests are counted in slices, because there may be thousands of streams. */
   async flush(): Promise<void> {
+    const counted = this.#callMarks?.beginCount();
     let leftInSlice = requestsPerSlice;
     for (const { inFlight } of this.#requestsByVersion.values()) {
       for (const request of inFlight) {
@@ -119,7 +137,7 @@ export class Telemetry {
     }
     this.#batches.flush();
     this.#otlp?.flush();
-    this.#passOn(this.#clock.now());
+    this.#passOn(this.#clock.now(), counted);
   }
 
   /** Called when the source identifies clients with another salt. */
@@ -137,6 +155,7 @@ export class Telemetry {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.flush();
+    this.#callMarks?.close();
     this.#otlp?.close();
     await this.#log?.close();
   }
@@ -146,6 +165,7 @@ export class Telemetry {
     this.#onRecord(exchange);
     // The path may name a version that routes.yaml does not list.
     const hasUnknownVersion = exchange.problem === 'UNKNOWN_VERSION';
+    if (hasUnknownVersion) this.#noteFormerPath(exchange.path);
     const unlisted = hasUnknownVersion
       ? this.#unlistedVersions.find(exchange.path, this.#basePath, exchange.at)
       : undefined;
@@ -153,10 +173,26 @@ export class Telemetry {
     const client = exchange.counted
       ? this.#collector?.finish(exchange.counted, exchange)
       : this.#collector?.count(unlisted ? { ...exchange, ...unlisted, unlisted: true } : exchange);
+    if (!this.#collector) this.#noteAnswer(exchange);
     this.#log?.record(exchange, client);
     this.#otlp?.record(exchange, client);
     // The present time would be too late: later exchanges of this batch have also ended, and are not counted yet.
     this.#passOnIfMany(exchange.endedAt);
+  }
+
+  #noteFormerPath(path: string): void {
+    for (const [formerPath, version] of this.#source.formerPaths ?? []) {
+      const isBelow =
+        path.startsWith(formerPath) && (path.length === formerPath.length || path[formerPath.length] === '/');
+      if (isBelow) this.#metrics.atFormerPath(version);
+    }
+  }
+
+  /** Without a ledger. The collector does the same, and knows the name of the route already. */
+  #noteAnswer({ version, method, resource, paths, served, status, at }: ExchangeRecord): void {
+    const { routeAnswers } = this.#source;
+    if (!served || !routeAnswers?.isOfInterest(status)) return;
+    routeAnswers.note(version, `${method} ${currentPathOf(resource, paths)}`, resource, status, at);
   }
 
   /** Does nothing if no setting has changed, because `Collector.configure` clears the tracked clients. */
@@ -181,10 +217,13 @@ export class Telemetry {
     if (this.#collector && this.#collector.size >= maxUnsentRows) this.#passOn(until);
   }
 
-  /** `until`: all calls that ended before this time are counted, epoch ms. */
-  #passOn(until: number): void {
+  /** `until`: all calls that ended before this time are counted, epoch ms. `counted`: all calls up to a mark are counted. */
+  #passOn(until: number, counted?: CountedMark): void {
     const batch = this.#collector?.take() ?? [];
-    if (batch.length > 0) this.#usageSink?.receive(batch, this.#identification.salt, this.#passedOnUntil);
+    const isNewlyCounted = counted !== undefined && counted.until > this.#countedUntil;
+    if (batch.length > 0 || isNewlyCounted)
+      this.#usageSink?.receive(batch, this.#identification.salt, this.#passedOnUntil, counted);
+    if (isNewlyCounted) this.#countedUntil = counted.until;
     this.#passedOnUntil = until;
   }
 

@@ -67,8 +67,11 @@ class Worker {
   async #resultOf(request: WorkerRequest, handle: SendHandle): Promise<WorkerResult> {
     if (request.kind === 'serve') {
       const notice = (line: string): void => void send({ kind: 'notice', line });
-      const receive: UsageSink['receive'] = (batch, salt, since) => void send({ kind: 'usage', batch, salt, since });
-      const usage = request.salt === undefined ? undefined : this.#usageSink(request.salt, receive);
+      const receive: UsageSink['receive'] = (batch, salt, since, counted) =>
+        void send({ kind: 'usage', batch, salt, since, counted });
+      const { marks } = request;
+      const sink = { receive, markFiles: marks?.files, process: marks?.process };
+      const usage = request.salt === undefined ? undefined : this.#usageSink(request.salt, sink);
       const otlp = (batch: OtlpBatch): Promise<void> => send({ kind: 'otlp', batch });
       const shadow: ServeOptions['shadow'] = (batch) => send({ kind: 'shadow', batch });
       const listen = async (server: Server, address: HostPort): Promise<void> => {
@@ -131,14 +134,14 @@ class Worker {
     return promise;
   }
 
-  #usageSink(salt: string, receive: UsageSink['receive']): UsageSink {
+  #usageSink(salt: string, sink: Omit<UsageSink, 'salt'>): UsageSink {
     this.#salt = salt;
     const currentSalt = (): string => this.#salt;
     return {
+      ...sink,
       get salt() {
         return currentSalt();
       },
-      receive,
     };
   }
 }

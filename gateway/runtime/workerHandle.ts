@@ -1,6 +1,7 @@
 import type { SendHandle } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Snapshot } from '../config/snapshot.ts';
 import { toPlain } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
@@ -28,6 +29,8 @@ interface PendingRequest {
   reject(error: Error): void;
 }
 
+// How long the channel of a worker that has ended may still deliver messages.
+const disconnectTimeoutMs = 1000;
 // How long a drained worker may take to exit.
 const exitTimeoutMs = 2000;
 // How long a worker may take to answer a request that it can carry out at once.
@@ -59,11 +62,14 @@ export class WorkerHandle {
   /** Resolves with the port of the worker once the worker serves. */
   readonly started: Promise<number>;
   isServing = false;
+  /** Resolves when the process has ended and its last counts, and what it did not count, are passed on. */
   readonly exited: Promise<unknown>;
   /** The listening socket, if this worker has opened it. */
   socket: SendHandle;
   /** When the first unanswered heartbeat was sent, epoch ms; undefined: the worker answers. */
   unresponsiveSince: number | undefined;
+  /** The number under which the worker marks its calls. */
+  readonly #process: number;
   readonly #options: ServeOptions;
   readonly #worker: Worker;
   /** The requests that the worker has not answered, by number. */
@@ -74,15 +80,22 @@ export class WorkerHandle {
   #intervalsWithoutAnswer = 0;
   #lastVersionReports: ServingReport['versions'] = [];
   #hasDrained = false;
+  /** Whether the process has ended. */
+  #hasEnded = false;
 
-  /** `socket`: undefined if this worker opens it. `sharedState`: called just before the worker is asked to serve. */
+  /**
+   * `socket`: undefined if this worker opens it. `sharedState`: called just before the worker is asked to serve. `process`: the number
+   * under which the worker marks its calls.
+   */
   constructor(
     snapshot: Snapshot,
     options: ServeOptions,
     socket: Promise<SendHandle> | undefined,
     sharedState: () => SharedState,
+    process: number,
   ) {
     this.#options = options;
+    this.#process = process;
     const { clock, notice, usage, otlp, shadow } = options;
     this.since = clock.now();
     this.#worker = cluster.fork();
@@ -93,7 +106,7 @@ export class WorkerHandle {
         handle: SendHandle,
       ) => {
         if (message.kind === 'notice') notice(`worker ${this.pid}: ${message.line}`);
-        else if (message.kind === 'usage') usage?.receive(message.batch, message.salt, message.since);
+        else if (message.kind === 'usage') usage?.receive(message.batch, message.salt, message.since, message.counted);
         else if (message.kind === 'otlp') void otlp?.(message.batch);
         else if (message.kind === 'shadow') void shadow?.(message.batch);
         else if (message.kind === 'ownUsageQuestion') void this.#answerOwnUsage(message);
@@ -105,8 +118,14 @@ export class WorkerHandle {
     );
     // Without a listener, a broken channel would end the primary.
     this.#worker.on('error', () => {});
-    this.exited = once(this.#worker, 'exit').then(([code, signal]) => {
+    const disconnected = once(this.#worker, 'disconnect').catch(() => {});
+    this.exited = once(this.#worker, 'exit').then(async ([code, signal]) => {
+      const hasServed = this.isServing;
+      this.#hasEnded = true;
       this.isServing = false;
+      // The last counts of the worker may still be in the channel.
+      await Promise.race([disconnected, sleep(disconnectTimeoutMs, undefined, { ref: false })]);
+      usage?.onProcessEnd?.(this.#process, this.#hasDrained || !hasServed);
       for (const { reject } of [...this.#pendingRequests.values()])
         reject(new Error(`worker ended with ${signal ?? code}`));
     });
@@ -143,7 +162,9 @@ export class WorkerHandle {
 
   /** Resolves when the worker has sent its counts. */
   async flush(): Promise<void> {
-    if (this.#canReport) await this.#request({ kind: 'flush' }, flushTimeoutMs);
+    // An answer must not be given before it is known what the worker did not count.
+    if (this.#hasEnded) await this.exited;
+    else if (this.#canReport) await this.#request({ kind: 'flush' }, flushTimeoutMs);
   }
 
   async resalt(): Promise<void> {
@@ -220,7 +241,9 @@ export class WorkerHandle {
     const handle = await socket;
     const salt = this.#options.usage?.salt;
     const { ticketKeys, restrictions } = sharedState();
-    const request = { kind: 'serve', snapshot: toPlain(snapshot), salt, ticketKeys, restrictions } as const;
+    const files = this.#options.usage?.markFiles;
+    const marks = files && { files, process: this.#process };
+    const request = { kind: 'serve', snapshot: toPlain(snapshot), salt, marks, ticketKeys, restrictions } as const;
     const reply = await this.#request(request, startTimeoutMs, handle);
     this.isServing = true;
     return 'port' in reply ? reply.port : 0;

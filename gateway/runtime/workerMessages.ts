@@ -4,6 +4,7 @@ import type { OtlpBatch } from '../otlp/batch.ts';
 import type { RestrictionUpdate } from '../restrictions/restriction.ts';
 import type { OwnUsageAnswer } from '../selfService/selfService.ts';
 import type { ShadowBatch } from '../shadow/shadowBatch.ts';
+import type { CountedMark, MarkFiles } from '../usage/ledger/callMarks.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
 
 /** From the primary to a worker. The worker answers each request by one `WorkerReply` with the same number. */
@@ -14,6 +15,8 @@ export type WorkerRequest =
       readonly kind: 'serve';
       readonly snapshot: PlainSnapshot;
       readonly salt: string | undefined;
+      /** Where this worker marks which versions are called, and its number there. Undefined: nowhere. */
+      readonly marks: { readonly files: MarkFiles; readonly process: number } | undefined;
       readonly restrictions: RestrictionUpdate | undefined;
       readonly ticketKeys: Buffer;
     }
@@ -57,6 +60,7 @@ export interface WorkerUsage {
   readonly salt: string;
   /** No request in the batch ended before this time, epoch ms. */
   readonly since: number;
+  readonly counted: CountedMark | undefined;
 }
 
 /** Asks the primary what one client still calls. */

@@ -33,6 +33,8 @@ export class WorkerPool implements Serving {
   #heartbeatTimer: NodeJS.Timeout | undefined;
   #current: Snapshot;
   #restrictions: ServeOptions['restrictions'];
+  /** The numbers under which running workers mark their calls. */
+  readonly #markingProcesses = new Set<number>();
   #isEnding = false;
   /** A rolling restart or the replacement of an unresponsive worker is running. */
   #isReplacing = false;
@@ -158,7 +160,7 @@ export class WorkerPool implements Serving {
     const { gateway } = this.#current;
     const { listen, tls } = this.#listenerSettings;
     const hsts = gateway.tls?.hsts === true;
-    return { ...this.#current, gateway: { ...gateway, listen, tls: tls && { ...tls, hsts } } };
+    return { ...this.#current, written: undefined, gateway: { ...gateway, listen, tls: tls && { ...tls, hsts } } };
   }
 
   #sendHeartbeats(): void {
@@ -220,15 +222,26 @@ export class WorkerPool implements Serving {
 
   #startWorker(): WorkerHandle {
     const sharedState = () => ({ ticketKeys: this.#ticketKeys, restrictions: this.#restrictions });
-    const worker = new WorkerHandle(this.#snapshotForWorkers(), this.#options, this.#socket, sharedState);
+    const process = this.#freeProcessNumber();
+    this.#markingProcesses.add(process);
+    const worker = new WorkerHandle(this.#snapshotForWorkers(), this.#options, this.#socket, sharedState, process);
     // Later workers wait for the socket of the first one.
     this.#socket ??= worker.started.then(() => worker.socket);
     this.#socket.catch(() => {});
     this.#workers.add(worker);
-    void worker.exited.then(() => this.#workers.delete(worker));
+    void worker.exited.then(() => {
+      this.#workers.delete(worker);
+      this.#markingProcesses.delete(process);
+    });
     // A rejection is marked as handled here. The caller awaits the promise later.
     worker.started.catch(() => {});
     return worker;
+  }
+
+  #freeProcessNumber(): number {
+    let process = 0;
+    while (this.#markingProcesses.has(process)) process += 1;
+    return process;
   }
 
   async #drainWorker(worker: WorkerHandle, ms: number): Promise<void> {

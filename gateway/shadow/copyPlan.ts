@@ -5,6 +5,7 @@ import { chainEndingAt, nextVersion, prependStep, type VersionChain } from '../l
 import { redactPath, redactQuery, type SecretNames, secretNamesIn } from '../observability/redact.ts';
 import { PathTable } from '../shared/pathTable.ts';
 import { FairShare } from './fairShare.ts';
+import { queryParameters } from './methodOverride.ts';
 
 /** The shadow of one version, prepared for its requests. */
 export interface CopyPlan {
@@ -52,7 +53,7 @@ export function copyPlanOf(
   // A table for each method, because a table finds only one template for a path: `HEAD /a/all` must not hide `GET /a/{id}`.
   const denied = new Map(
     [...Map.groupBy(settings.deny, ({ method }) => method)].map(([method, rows]) => {
-      return [method, new PathTable(rows.map(({ path }) => [decodedPath(path), true] as const))] as const;
+      return [method, new PathTable(rows.map(({ path }) => [comparablePath(path), true] as const))] as const;
     }),
   );
   const identifying = new Set(identifyingFields);
@@ -85,48 +86,28 @@ export function chainBetween(version: Version, to: Version, snapshot: Snapshot):
 
 /** Whether `deny` lists the route. A GET in `deny` includes HEAD. */
 export function isDenied({ denied }: CopyPlan, method: string, resource: string): boolean {
-  // Backends treat `/%65xport` like `/export` (RFC 3986 §6.2.2.2).
-  const path = decodedPath(resource);
+  const path = comparablePath(resource);
   const tables = [denied.get('GET'), method === 'HEAD' ? denied.get('HEAD') : undefined];
   return tables.some((table) => table?.find(path) !== undefined);
 }
 
-/** Decodes escapes, except those of characters that divide a URL or a path template. Writes the others in upper case. */
+/**
+ * The same text for all paths that some backend treats alike: `/%65xport` (RFC 3986 §6.2.2.2), `/Export`, `//export` and
+ * `/export;a=1`. A final slash is left to the `PathTable`.
+ */
+function comparablePath(path: string): string {
+  return decodedPath(path)
+    .toLowerCase()
+    .replace(/;[^/]*/g, '')
+    .replace(/\/{2,}/g, '/');
+}
+
+/** Decodes escapes, except those of characters that divide a URL or a path template. */
 function decodedPath(path: string): string {
   return path.replace(/%[\da-f]{2}/gi, (escaped) => {
     const character = String.fromCharCode(Number.parseInt(escaped.slice(1), 16));
-    return /[!-~]/.test(character) && !/[/%?#{}]/.test(character) ? character : escaped.toUpperCase();
+    return /[!-~]/.test(character) && !/[/%?#{}]/.test(character) ? character : escaped;
   });
-}
-
-// The header fields and query parameters by which clients of some frameworks override the method, in lower case and without separators.
-const overridingNames: ReadonlySet<string> = new Set(
-  ['httpmethod', 'httpmethodoverride', 'methodoverride', 'tunneledmethod'].flatMap((name) => [name, `x${name}`]),
-);
-const writeMethod = /^\s*(?:post|put|patch|delete)\s*$/i;
-
-/**
- * Whether a backend may use another method than that of the request: `X-HTTP-Method-Override: PUT`, `?_method=DELETE`. A query
- * parameter `method` is common, so it counts only with a method that writes. `_method` always counts. `fields`: lines. `query`:
- * without `?`.
- */
-export function overridesMethod(fields: string, query: string): boolean {
-  for (const [, name = ''] of /method/i.test(fields) ? fields.matchAll(/^([^:\r\n]*method[^:\r\n]*):/gim) : [])
-    if (overridingNames.has(lettersOf(name))) return true;
-  // Without an m, even an encoded one, no parameter name can contain `method`.
-  if (!/[m%]/i.test(query)) return false;
-  return parametersOf(query).some(([name, value]) => {
-    const letters = lettersOf(name);
-    return letters === 'method' ? !/^method$/i.test(name) || writeMethod.test(value) : overridingNames.has(letters);
-  });
-}
-
-function lettersOf(name: string): string {
-  return name.toLowerCase().replace(/[^a-z]/g, '');
-}
-
-function parametersOf(query: string): [name: string, value: string][] {
-  return [...new URLSearchParams(query.replaceAll(';', '&'))];
 }
 
 // Credentials of a scheme (RFC 9110 §11.4), or the start of a JSON Web Token.
@@ -145,7 +126,7 @@ export function containsSecret(secrets: SecretNames, path: string, query: string
   if (redactPath(path, secrets) !== path || secretAnywhere.test(path)) return true;
   if (query === '') return false;
   if (redactQuery(query, secrets) !== query || secretAnywhere.test(query)) return true;
-  return parametersOf(query).some((texts) =>
+  return queryParameters(query).some((texts) =>
     texts.some((text) => secretAtStart.test(text) || secretAnywhere.test(text)),
   );
 }

@@ -162,10 +162,9 @@ export async function evidenceOf(
 }
 
 /**
- * What is missing until an adapter may serve clients; undefined: nothing. The adapter must serve all routes that clients have used
- * since `since`: routes that it does not list, or lists as `gone`, are missing. A GET route also needs enough pairs without an
- * undeclared difference. HEAD counts as GET, because the adapter answers both with the same route. Other methods are never copied,
- * so they are not compared.
+ * What is missing until an adapter may serve clients; undefined: nothing. Each GET route that it serves, and that clients have used
+ * since `since`, needs enough pairs without an undeclared difference. HEAD counts as GET, because the adapter answers both with the same
+ * route. Other methods are never copied, so they are not compared. Routes that it does not serve are judged by gateway/plan.
  */
 export async function whyAdapterCannotServe(
   queries: Pick<UsageQueries, 'evidence' | 'routes' | 'problem'>,
@@ -181,11 +180,10 @@ export async function whyAdapterCannotServe(
   if (queries.problem !== undefined) return `the usage ledger cannot be read: ${queries.problem}`;
   if (queries.evidence === undefined) return 'the usage ledger has no comparisons';
   const routesInUse = used
-    .filter((row) => !onlyFails(row) && !row.route.startsWith('OPTIONS '))
-    .map(({ route }) => route.replace(/^HEAD /, 'GET '));
+    .filter((row) => !onlyFails(row))
+    .map(({ route }) => route.replace(/^HEAD /, 'GET '))
+    .filter((route) => route.startsWith('GET ') && adaptedRoutes.includes(route));
   const missing = [...new Set(routesInUse)].flatMap((route) => {
-    if (!adaptedRoutes.includes(route)) return [`${route} is in use and not adapted`];
-    if (!route.startsWith('GET ')) return [];
     const { pairs: compared = 0, undeclared = 0 } = proven.get(route) ?? {};
     if (undeclared > 0) return [`${route} has ${plural(undeclared, 'undeclared difference')}`];
     return compared < neededPairs ? [`${route} has ${compared} of ${neededPairs} comparisons`] : [];

@@ -5,7 +5,7 @@ import { textPositionAt } from '../compat/document/positions.ts';
 import { CompareError } from '../compat/failure.ts';
 import { translateTemplate, withoutVersion } from '../shared/pathTable.ts';
 import { plural, printableExcerpt } from '../shared/text.ts';
-import { overridesMethod } from './copyPlan.ts';
+import { overridesMethod } from './methodOverride.ts';
 import {
   fieldFault,
   isUsablePath,

@@ -5,16 +5,9 @@ import type { RequestFields } from '../forwarding/requestHead.ts';
 import { pathThroughChain } from '../lifecycle/stage.ts';
 import type { Target } from '../upstream/target.ts';
 import { pathWithoutIds } from '../usage/counting/routeNames.ts';
-import {
-  type CopyPlan,
-  copiedFields,
-  copyPlanOf,
-  driftKey,
-  hasForbiddenSecret,
-  isDenied,
-  overridesMethod,
-} from './copyPlan.ts';
+import { type CopyPlan, copiedFields, copyPlanOf, driftKey, hasForbiddenSecret, isDenied } from './copyPlan.ts';
 import { FairShare } from './fairShare.ts';
+import { overridesMethod } from './methodOverride.ts';
 import { ResponseCopy, type TakenResponse } from './responseCopy.ts';
 import type { CopyAddress, DriftSample, ShadowBatch, ShadowDrop, ShadowSample } from './shadowBatch.ts';
 
@@ -226,8 +219,8 @@ export class Sampler {
     if (current === undefined || active.snapshot !== this.#snapshot) return 'changed';
     const { settings, version, to } = current;
     const targets = active.versions.get(to.name)?.pool.targets ?? [];
-    const healthyTargets = targets.filter(({ health }) => health.state === 'healthy');
-    const target = healthyTargets[Math.floor(Math.random() * healthyTargets.length)];
+    const available = targets.filter(({ health }) => health.availability === 'available');
+    const target = available[Math.floor(Math.random() * available.length)];
     if (target === undefined) return 'unhealthy';
     const query = exchange.originForm.slice(exchange.pathEnd);
     const { basePath } = active.snapshot.gateway;
@@ -243,7 +236,7 @@ export class Sampler {
     const { chosenTarget } = exchange;
     const isTargetListed = active.versions.get(version.name)?.pool.targets.some(({ url }) => url === chosenTarget?.url);
     const hasControl =
-      Math.random() < settings.control && isTargetListed === true && chosenTarget?.health.state === 'healthy';
+      Math.random() < settings.control && isTargetListed === true && chosenTarget?.health.availability === 'available';
     const sample: ShadowSample = {
       version: version.name,
       key: plan.key,

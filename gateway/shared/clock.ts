@@ -1,13 +1,19 @@
 /** The source of time, in epoch ms. Tests replace it. */
 export interface Clock {
   now(): number;
-  /** A clock that cannot be set, in ms. Without it a change of `now` is not detected. */
+  /**
+   * A clock that cannot be set, in ms. It is the same for all processes until the machine restarts. Without it a change of `now` is not
+   * detected.
+   */
   monotonic?(): number;
 }
 
-export const systemClock: Clock = { now: Date.now, monotonic: () => performance.now() };
+const nsPerMs = 1e6;
 
-const jumpToleranceMs = 5_000;
+export const systemClock: Clock = { now: Date.now, monotonic: () => Number(process.hrtime.bigint()) / nsPerMs };
+
+/** A smaller change of the wall clock is tolerated. */
+export const jumpToleranceMs = 5_000;
 // How fast `#offset` follows the wall clock, in ms per ms. NTP adjusts a clock by at most 0.5 ms per second, which is half of
 // this. A faster change is followed only in part. The rest adds up, and above `jumpToleranceMs` it counts as a jump.
 const slewPerMs = 0.001;

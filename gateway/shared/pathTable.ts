@@ -9,6 +9,14 @@ interface SegmentPattern {
 
 const parameterPattern = /\{([^{}]*)\}/g;
 
+/**
+ * The path without its final slash: `/drinks/` becomes `/drinks`. Nearly all backends answer both in the same way, or redirect from
+ * one to the other (docs/decisions/0035). The root stays `/`.
+ */
+export function withoutFinalSlash(path: string): string {
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
 /** `drinks/7` and `/drinks/7` have the same segments. */
 export function segmentsOf(path: string): string[] {
   return path.slice(path.startsWith('/') ? 1 : 0).split('/');
@@ -116,6 +124,7 @@ const sliceMs = 4;
 export class PathTable<Value> {
   readonly #root: Node<Value> = emptyNode();
   readonly #entries: [template: string, value: Value][] = [];
+  #hasFinalSlashes = false;
 
   constructor(entries: Iterable<readonly [template: string, value: Value]> = []) {
     for (const [template, value] of entries) this.#add(template, value);
@@ -147,14 +156,20 @@ export class PathTable<Value> {
 
   /**
    * The entry whose template matches `path` (no query). Segments with more literal text are tried first (OpenAPI 3.1 §4.8.8):
-   * `/drinks/mine`, then `/drinks/{id}.json`, then `/drinks/{id}`.
+   * `/drinks/mine`, then `/drinks/{id}.json`, then `/drinks/{id}`. If no template matches, a template that differs by its final slash
+   * does: `/drinks/7/` is the same resource as `/drinks/7`.
    */
   find(path: string): PathMatch<Value> | undefined {
     if (this.#entries.length === 0) return undefined;
-    return descend(this.#root, segmentsOf(path), 0)?.matchFor(path);
+    const found = descend(this.#root, segmentsOf(path), 0)?.matchFor(path);
+    if (found !== undefined || path.length < 2) return found;
+    if (!path.endsWith('/') && !this.#hasFinalSlashes) return undefined;
+    const otherForm = path.endsWith('/') ? path.slice(0, -1) : `${path}/`;
+    return descend(this.#root, segmentsOf(otherForm), 0)?.matchFor(otherForm);
   }
 
   #add(template: string, value: Value): void {
+    if (template.length > 1 && template.endsWith('/')) this.#hasFinalSlashes = true;
     let node = this.#root;
     for (const segment of segmentsOf(template)) node = childFor(node, segment);
     // If two templates match the same paths, the first one counts.
@@ -166,7 +181,7 @@ export class PathTable<Value> {
 interface PathMatch<Value> {
   readonly template: string;
   readonly value: Value;
-  /** The path that was looked up. */
+  /** The path that was looked up, with a final slash only if the template has one. */
   readonly path: string;
 }
 

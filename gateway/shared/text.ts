@@ -25,8 +25,25 @@ export function inWholeUnits(ms: number): string {
   return withUnit(ms / unitMs, unit);
 }
 
+/** A duration in ms, rounded down to the largest unit that gives a number of at least 2: `30 days`, `36 h`, `90 min`. */
+export function roughPeriod(ms: number): string {
+  const [unitMs, unit] = units.find(([lengthMs]) => ms >= 2 * lengthMs) ?? units[4];
+  return withUnit(Math.floor(ms / unitMs), unit);
+}
+
 function withUnit(count: number, unit: string): string {
   return `${count} ${unit === 'day' && count > 1 ? 'days' : unit}`;
+}
+
+/** A number of bytes in the largest unit that gives a number of at least 1, rounded down: `48.2 KiB`, `812 bytes`. */
+export function inBytes(bytes: number): string {
+  const unit = [
+    [2 ** 30, 'GiB'],
+    [2 ** 20, 'MiB'],
+    [2 ** 10, 'KiB'],
+  ].find(([size]) => bytes >= Number(size));
+  if (unit === undefined) return plural(bytes, 'byte');
+  return `${Math.floor((bytes * 10) / Number(unit[0])) / 10} ${unit[1]}`;
 }
 
 /** `1,204 requests`, `1 request`. `count`: a whole number. */

@@ -1,4 +1,5 @@
 import type { HealthSettings } from '../config/snapshot.ts';
+import { earliest, latest, type ObservedHealth, observedHealth } from '../evidence/targetHealth.ts';
 import type { TargetError } from '../observability/report.ts';
 
 // An operator who repairs a target should not wait longer than this for it to be used again.
@@ -8,7 +9,22 @@ const ejectAfterFailedConnects = 2;
 
 type Thresholds = Pick<HealthSettings, 'passiveFailures' | 'eject' | 'healthyAfter' | 'unhealthyAfter'>;
 
-export type HealthState = 'healthy' | 'unhealthy' | 'ejected';
+/**
+ * Whether requests are sent to a target. Unlike `ObservedHealth`, it says nothing about contacts: a target that was never contacted is
+ * available, and so is a failing one that is alone in its pools.
+ */
+export type Availability = 'available' | 'fails probes' | 'ejected';
+
+/** The first and the latest failed contact since the last success, monotonic ms. */
+interface FailedContacts {
+  readonly since: number;
+  readonly last: number;
+}
+
+function withFailureNow(earlier: FailedContacts | undefined): FailedContacts {
+  const now = performance.now();
+  return { since: earlier?.since ?? now, last: now };
+}
 
 /** Counts the health changes of all targets, so that a pool filters its targets again only after a change. */
 export interface HealthChanges {
@@ -24,6 +40,8 @@ export class TargetHealth {
   awaitsSuccess = true;
   /** False after a failed connection attempt, true after a successful one, undefined before the first. */
   reachable: boolean | undefined;
+  /** When a response head last arrived, or a probe last passed: monotonic ms, from `performance.now()`. Undefined: never. */
+  answeredAt: number | undefined;
   /** Order of ejections: the target with the lower number was ejected earlier. */
   ejectionOrder = 0;
   /** Epoch ms; undefined: not ejected. */
@@ -41,6 +59,9 @@ export class TargetHealth {
   #failedConnects = 0;
   #recentEjections = 0;
   #timer: NodeJS.Timeout | undefined;
+  // The requests and the probes that failed since the last success.
+  #failedRequests: FailedContacts | undefined;
+  #failedProbes: FailedContacts | undefined;
   #passesProbes = true;
   // Probes in a row whose result differs from `#passesProbes`.
   #contraryProbes = 0;
@@ -56,9 +77,24 @@ export class TargetHealth {
     if (isOnlyTarget) this.#readmit();
   }
 
-  get state(): HealthState {
-    if (!this.#passesProbes) return 'unhealthy';
-    return this.ejectedUntil === undefined ? 'healthy' : 'ejected';
+  get availability(): Availability {
+    if (!this.#passesProbes) return 'fails probes';
+    return this.ejectedUntil === undefined ? 'available' : 'ejected';
+  }
+
+  /** What the contacts with the target have shown. */
+  observed(): ObservedHealth {
+    // Monotonic times are converted here, so that a clock that was set does not change their order.
+    const offset = Date.now() - performance.now();
+    const instant = (at: number | undefined): number | undefined => (at === undefined ? at : Math.round(offset + at));
+    return observedHealth({
+      reachable: this.reachable,
+      failsProbes: !this.#passesProbes,
+      ejectedUntil: this.ejectedUntil,
+      failingSince: instant(earliest(this.#failedRequests?.since, this.#failedProbes?.since)),
+      lastFailure: instant(latest(this.#failedRequests?.last, this.#failedProbes?.last)),
+      lastSuccess: instant(this.answeredAt),
+    });
   }
 
   /** Keeps the text of an error for the status. */
@@ -70,6 +106,7 @@ export class TargetHealth {
   failed(neverConnected: boolean, cause = 'a request failed'): void {
     this.noteError(cause);
     this.awaitsSuccess = true;
+    this.#failedRequests = withFailureNow(this.#failedRequests);
     if (neverConnected) this.reachable = false;
     // A request that fails during an ejection was sent before it, and is not counted.
     if (this.ejectedUntil !== undefined || !this.#settings) return;
@@ -85,20 +122,20 @@ export class TargetHealth {
 
   /** A probe could not connect. */
   probeNotConnected(): void {
-    this.awaitsSuccess = true;
     this.reachable = false;
   }
 
-  /** A connection was made. */
+  /** A connection was made. That is not a success yet: the target may not answer. */
   connected(): void {
     this.reachable = true;
     this.#failedConnects = 0;
   }
 
-  /** A response head arrived, with any status. */
+  /** A response head arrived, with any status. The caller has set `answeredAt`. */
   succeeded(): void {
     this.connected();
     this.awaitsSuccess = false;
+    this.#endFailing();
     this.#failures = 0;
     this.#recentEjections = 0;
     this.#readmit();
@@ -108,26 +145,45 @@ export class TargetHealth {
   probed(passed: boolean): boolean {
     // `#recentEjections` stays: the next failed request ejects the target again at once.
     if (passed) this.#readmit();
+    const isUnconfirmed = !this.#isConfirmed(passed);
+    if (passed) {
+      this.answeredAt = performance.now();
+      this.#endFailing();
+    } else {
+      this.awaitsSuccess = true;
+      this.#failedProbes = withFailureNow(this.#failedProbes);
+    }
+    return isUnconfirmed;
+  }
+
+  #isConfirmed(passed: boolean): boolean {
     if (passed === this.#passesProbes) {
       this.#contraryProbes = 0;
-      return false;
+      return true;
     }
     this.#contraryProbes += 1;
     const { healthyAfter = 1, unhealthyAfter = 1 } = this.#settings ?? {};
-    if (this.#contraryProbes < (passed ? healthyAfter : unhealthyAfter)) return true;
+    if (this.#contraryProbes < (passed ? healthyAfter : unhealthyAfter)) return false;
     this.#setPassing(passed);
-    return false;
+    return true;
   }
 
   /** Probing has ended: results of earlier probes no longer count. */
   forgetProbes(): void {
     this.#contraryProbes = 0;
+    this.#failedProbes = undefined;
     if (!this.#passesProbes) this.#setPassing(true);
   }
 
   /** Stops the timer. */
   close(): void {
     clearTimeout(this.#timer);
+  }
+
+  /** A target that fails its probes is failing until they pass, even if requests are answered. */
+  #endFailing(): void {
+    this.#failedRequests = undefined;
+    if (this.#passesProbes) this.#failedProbes = undefined;
   }
 
   #setPassing(passing: boolean): void {

@@ -1,6 +1,7 @@
-import { lookup } from 'node:dns/promises';
-import { isIP, type LookupFunction } from 'node:net';
-import { type Connection, ConnectionPool, type Endpoint } from '../http1/connection.ts';
+import { isIP } from 'node:net';
+import type { Connection, Endpoint } from '../http1/connection.ts';
+import { ConnectionPool } from '../http1/connectionPool.ts';
+import { NameResolution, type Resolve, type ResolvedAddress } from './nameResolution.ts';
 
 /** The connections to one target, at any of its addresses. */
 export interface Connections {
@@ -15,24 +16,10 @@ export interface Connections {
   close(): void;
 }
 
-export interface ResolvedAddress {
-  readonly address: string;
-  readonly family: number;
-}
-
-/** All addresses of a host name. @throws if the name has none or cannot be resolved */
-export type Resolve = (name: string) => Promise<readonly ResolvedAddress[]>;
-
-/** Resolves like the system, with /etc/hosts and DNS. */
-export const systemResolve: Resolve = (name) => lookup(name, { all: true });
-
 /** Whether a host is a name and not an IP address. The addresses of a name may change. */
 export function isHostName(host: string): boolean {
   return isIP(host) === 0;
 }
-
-// A new replica gets requests within 5 s if a lookup takes at most 1 s.
-const resolveEveryMs = 4_000;
 
 /**
  * The connections to a host name: one pool per address, used round-robin. With a single pool, the first address that answered
@@ -40,24 +27,27 @@ const resolveEveryMs = 4_000;
  */
 export class NamedConnections implements Connections {
   readonly #endpoint: Endpoint;
-  readonly #resolve: Resolve;
-  // Until the first lookup succeeds, the system resolves the name for each connection.
-  readonly #unresolved: ConnectionPool;
+  readonly #resolution: NameResolution;
+  /** Used while the name has no known address. */
+  #unresolved: ConnectionPool;
   /** From each address to its pool. */
   #pools: ReadonlyMap<string, ConnectionPool> = new Map();
   #rotation: readonly ConnectionPool[];
   #nextIndex = 0;
-  #addresses: readonly ResolvedAddress[] = [];
   #keepAlive: number;
-  #timer: NodeJS.Timeout | undefined;
-  #isRefreshing = false;
+  #isClosed = false;
 
   constructor(endpoint: Endpoint, keepAlive: number, resolve: Resolve) {
     this.#endpoint = endpoint;
     this.#keepAlive = keepAlive;
-    this.#resolve = resolve;
-    this.#unresolved = new ConnectionPool(endpoint, keepAlive);
+    this.#resolution = new NameResolution(endpoint.host, resolve, (addresses) => this.#useAddresses(addresses));
+    this.#unresolved = this.#poolAt(undefined);
     this.#rotation = [this.#unresolved];
+  }
+
+  /** An endpoint for connections outside the pools, at the addresses that the pools use. */
+  get freshEndpoint(): Endpoint {
+    return this.#endpointAt(undefined);
   }
 
   get keepAlive(): number {
@@ -85,26 +75,13 @@ export class NamedConnections implements Connections {
 
   /** Resolves the name at once, and then periodically until `close`. Safe to call twice. */
   startRefresh(): void {
-    if (this.#isRefreshing) return;
-    this.#isRefreshing = true;
-    void this.#refresh();
+    this.#resolution.startRefresh();
   }
 
   close(): void {
-    this.#isRefreshing = false;
-    clearTimeout(this.#timer);
+    this.#isClosed = true;
+    this.#resolution.stop();
     for (const pool of this.#rotation) pool.close();
-  }
-
-  /** A lookup that returns the known addresses, beginning with `first`, which Node tries first. */
-  knownAddressLookup(first?: string): LookupFunction | undefined {
-    if (this.#addresses.length === 0) return undefined;
-    return (_name, { all }, callback) => {
-      const sorted = this.#addresses.toSorted((a, b) => Number(b.address === first) - Number(a.address === first));
-      const [preferred] = sorted;
-      if (all) callback(null, [...sorted]);
-      else if (preferred) callback(null, preferred.address, preferred.family);
-    };
   }
 
   #nextPool(): ConnectionPool {
@@ -112,18 +89,9 @@ export class NamedConnections implements Connections {
     return this.#rotation[this.#nextIndex] ?? this.#unresolved;
   }
 
-  async #refresh(): Promise<void> {
-    try {
-      this.#useAddresses(await this.#resolve(this.#endpoint.host));
-    } catch {
-      // The lookup failed: the last known addresses stay in use.
-    }
-    if (this.#isRefreshing) this.#timer = setTimeout(() => void this.#refresh(), resolveEveryMs).unref();
-  }
-
+  /** None: the name has no address any more. */
   #useAddresses(addresses: readonly ResolvedAddress[]): void {
-    if (!this.#isRefreshing || addresses.length === 0) return;
-    this.#addresses = addresses;
+    if (this.#isClosed) return;
     const formerPools = this.#pools;
     const currentAddresses = new Set(addresses.map(({ address }) => address));
     const areUnchanged =
@@ -132,14 +100,36 @@ export class NamedConnections implements Connections {
     this.#pools = new Map(
       [...currentAddresses].map((address) => [address, formerPools.get(address) ?? this.#poolAt(address)]),
     );
-    this.#rotation = [...this.#pools.values()];
     this.#unresolved.close();
-    for (const [address, pool] of formerPools) if (!currentAddresses.has(address)) pool.close();
+    // Its connections were made at addresses that may be forgotten later, so it is not used again.
+    this.#unresolved = this.#poolAt(undefined);
+    this.#rotation = this.#pools.size > 0 ? [...this.#pools.values()] : [this.#unresolved];
+    for (const [address, pool] of formerPools) {
+      if (currentAddresses.has(address)) pool.closeForgotten();
+      else pool.close();
+    }
   }
 
-  #poolAt(address: string): ConnectionPool {
-    const lookup: LookupFunction = (name, options, callback) =>
-      this.knownAddressLookup(address)?.(name, options, callback);
-    return new ConnectionPool({ ...this.#endpoint, lookup }, this.#keepAlive);
+  /** `address`: tried before the other addresses of the name. */
+  #poolAt(address: string | undefined): ConnectionPool {
+    const pool = new ConnectionPool(this.#endpointAt(address), this.#keepAlive, {
+      onLost: (wasConnected) => this.#resolution.connectionLost({ wasConnected }),
+      // If its own address refused, the connection was made at another one.
+      isCurrent: (remoteAddress) => this.#pools.has(addressWithoutZone(remoteAddress)) || pool === this.#unresolved,
+    });
+    return pool;
   }
+
+  #endpointAt(address: string | undefined): Endpoint {
+    return {
+      ...this.#endpoint,
+      lookup: this.#resolution.lookupOf(address),
+      isCurrent: (remoteAddress) => this.#resolution.isCurrent(addressWithoutZone(remoteAddress)),
+    };
+  }
+}
+
+/** `fe80::1%eth0` without `%eth0`, as resolvers return it. */
+function addressWithoutZone(address: string): string {
+  return address.includes('%') ? address.slice(0, address.indexOf('%')) : address;
 }

@@ -2,6 +2,7 @@ import type { Balance, HealthSettings, RetrySettings } from '../config/snapshot.
 import type { HealthChanges } from './health.ts';
 import { type Policy, type PoolMember, policies } from './policies.ts';
 import type { Target } from './target.ts';
+import type { ConnectionLoad, TargetLimits } from './targetLimits.ts';
 
 /** The settings of a pool, and the state that is kept when a reload creates a new pool. */
 export interface PoolSettings {
@@ -37,26 +38,37 @@ export class Pool {
     this.#usesAllIfNoneHealthy = settings.onNoneHealthy !== 'refuse';
   }
 
-  /** No target is healthy and `on_none_healthy` is `refuse`: waiting would not help. */
+  /** No target is available and `on_none_healthy` is `refuse`: waiting would not help. */
   get hasNoUsableTarget(): boolean {
     return this.#usableNow().length === 0;
   }
 
   /**
-   * A healthy target with fewer than `limit` requests. If none is healthy, any target, unless `hasNoUsableTarget` is true. Undefined
-   * if all usable targets are at the limit. `failed`: a target that is picked only if there is no other one.
+   * An available target below the limit for a request on `connection` (undefined: on a connection of its own). If none is available, any
+   * target, unless `hasNoUsableTarget` is true. Undefined if all usable targets are at the limit. `failed`: a target that is picked only
+   * if there is no other one.
    */
-  pick(limit: number, failed?: Target): Target | undefined {
+  pick(limits: TargetLimits, connection?: ConnectionLoad, failed?: Target): Target | undefined {
     const usable = this.#usableNow();
     const [only] = usable;
-    if (usable.length < 2) return only && only.target.inFlight < limit ? only.target : undefined;
-    const available = availableOf(usable, limit, failed);
+    if (usable.length < 2) return only && limits.hasRoom(only.target, connection) ? only.target : undefined;
+    const available = availableOf(usable, limits, connection, failed);
     return (available.length < 2 ? available[0] : this.#policy(available))?.target;
+  }
+
+  /** Whether a usable target is below the limit: for a request on `connection`, only for requests on other connections, or not at all. */
+  roomFor(limits: TargetLimits, connection: ConnectionLoad | undefined): 'some' | 'others' | 'none' {
+    let room: 'others' | 'none' = 'none';
+    for (const { target } of this.#usableNow()) {
+      if (limits.hasRoom(target, connection)) return 'some';
+      if (limits.freeAt(target) > 0) room = 'others';
+    }
+    return room;
   }
 
   /** The target for a retry after `failed`. Undefined if there is none, or if `budget` is used up. `now`: monotonic ms. */
   pickAgain(
-    limit: number,
+    limits: TargetLimits,
     failed: Target,
     where: RetryTarget,
     now: number,
@@ -64,7 +76,7 @@ export class Pool {
   ): Target | undefined {
     if (this.hasNoUsableTarget) return undefined;
     // The request is still in flight at `failed`, so it may be sent there again even if `failed` is at its limit.
-    const next = this.pick(limit, failed) ?? failed;
+    const next = this.pick(limits, undefined, failed) ?? failed;
     if (where === 'elsewhere' && next === failed) return undefined;
     return where === 'anywhereUncharged' || budget.takeRetry(now) ? next : undefined;
   }
@@ -79,14 +91,14 @@ export class Pool {
 }
 
 /**
- * The members that are neither unhealthy nor ejected. At most half of a pool counts as ejected: the targets that were ejected
+ * The members that neither fail their probes nor are ejected. A member that was not tried yet is used. At most half of a pool counts as ejected: the targets that were ejected
  * first. When more targets fail, the targets are rarely the cause, and the remaining ones would have to take all requests. If
  * every member that passes its probes is ejected, these members are used.
  */
 function usableOf(members: readonly PoolMember[]): readonly PoolMember[] {
-  const passing = members.filter(({ target }) => target.health.state !== 'unhealthy');
+  const passing = members.filter(({ target }) => target.health.availability !== 'fails probes');
   const ejected = passing
-    .filter(({ target }) => target.health.state === 'ejected')
+    .filter(({ target }) => target.health.availability === 'ejected')
     .sort((a, b) => a.target.health.ejectionOrder - b.target.health.ejectionOrder)
     .slice(0, Math.floor(members.length / 2));
   const usable = passing.filter((member) => !ejected.includes(member));
@@ -94,11 +106,16 @@ function usableOf(members: readonly PoolMember[]): readonly PoolMember[] {
 }
 
 /** The members below the limit, without `failed` if there are others. Usually these are all members; then nothing is copied. */
-function availableOf(members: readonly PoolMember[], limit: number, failed: Target | undefined): readonly PoolMember[] {
+function availableOf(
+  members: readonly PoolMember[],
+  limits: TargetLimits,
+  connection: ConnectionLoad | undefined,
+  failed: Target | undefined,
+): readonly PoolMember[] {
   let areAllAvailable = failed === undefined;
-  for (const { target } of members) if (target.inFlight >= limit) areAllAvailable = false;
+  for (const { target } of members) if (!limits.hasRoom(target, connection)) areAllAvailable = false;
   if (areAllAvailable) return members;
-  const available = members.filter(({ target }) => target.inFlight < limit);
+  const available = members.filter(({ target }) => limits.hasRoom(target, connection));
   const others = available.filter(({ target }) => target !== failed);
   return others.length === 0 ? available : others;
 }

@@ -1,8 +1,7 @@
 import type { HealthSettings } from '../config/snapshot.ts';
-import { Connection, type Endpoint } from '../http1/connection.ts';
-import { type ResponseHead, ResponseHeads } from '../http1/responseHead.ts';
-import type { ResponseHandler } from '../http1/responseReader.ts';
+import type { Endpoint } from '../http1/connection.ts';
 import type { TargetHealth } from './health.ts';
+import { SingleRequest, type SingleResult } from './singleRequest.ts';
 
 // An unexpected result is checked again soon instead of after the whole interval.
 const recheckMs = 1_000;
@@ -23,7 +22,7 @@ export class Prober {
   readonly #settings: HealthSettings;
   readonly #randomNumber: () => number;
   #timer: NodeJS.Timeout | undefined;
-  #probe: Probe | undefined;
+  #probe: SingleRequest | undefined;
 
   constructor(target: ProbedTarget, settings: HealthSettings, randomNumber = Math.random) {
     this.#target = target;
@@ -33,8 +32,10 @@ export class Prober {
 
   /** Sends the first probe at once. */
   start(): void {
-    const { path, timeout } = this.#settings;
-    this.#probe = new Probe(this.#target, path ?? '/', timeout, (result) => this.#onResult(result));
+    const { path = '/', timeout } = this.#settings;
+    const { authority, probedEndpoint } = this.#target;
+    const settings = { authority, path, userAgent: 'version-gateway-health', timeout };
+    this.#probe = new SingleRequest(probedEndpoint, settings, (result) => this.#onResult(result));
   }
 
   stop(): void {
@@ -48,10 +49,11 @@ export class Prober {
     return used.path === path && used.interval === interval && used.timeout === timeout;
   }
 
-  #onResult({ connected, failure }: ProbeResult): void {
+  #onResult(result: SingleResult): void {
     const { interval } = this.#settings;
     const { health } = this.#target;
-    if (connected) health.connected();
+    const failure = failureOf(result);
+    if (result.connected) health.connected();
     else health.probeNotConnected();
     if (failure !== undefined) health.noteError(failure);
     const isUnconfirmed = health.probed(failure === undefined);
@@ -62,78 +64,9 @@ export class Prober {
   }
 }
 
-interface ProbeResult {
-  /** Whether a connection was made, TLS included. */
-  readonly connected: boolean;
-  /** Why the target is not healthy, as text; undefined if it is healthy. */
-  readonly failure: string | undefined;
-}
-
-/**
- * One GET on a new connection, so that a full accept queue is noticed. Any 2xx or 3xx is good; redirects are not followed and
- * the body is ignored. The probe uses the same HTTP client as the requests: with a more lenient parser, a target could count as
- * healthy although the gateway rejects its responses.
- */
-class Probe implements ResponseHandler {
-  readonly #connection: Connection;
-  readonly #timer: NodeJS.Timeout;
-  #onResult: ((result: ProbeResult) => void) | undefined;
-  #connected = false;
-
-  /** `timeout` ms limit the whole probe. */
-  constructor(target: ProbedTarget, path: string, timeout: number, onResult: (result: ProbeResult) => void) {
-    this.#onResult = onResult;
-    this.#timer = setTimeout(() => this.#finish(`the probe was not answered within ${timeout} ms`), timeout).unref();
-    const heads = new ResponseHeads();
-    const owner = { heads, onIdle: (connection: Connection) => connection.destroy(), onClose: () => {} };
-    // The connection has no timeouts of its own: the timer above limits the whole probe.
-    const noTimeout = 0;
-    this.#connection = new Connection(target.probedEndpoint, noTimeout, owner);
-    const fields = `Host: ${target.authority}\r\nUser-Agent: version-gateway-health\r\nConnection: close\r\n`;
-    const [isRequestComplete, expectsResponseBody] = [true, true];
-    const head = `GET ${path} HTTP/1.1\r\n${fields}\r\n`;
-    this.#connection.send(this, head, isRequestComplete, expectsResponseBody, noTimeout);
-  }
-
-  /** Ends the probe without a result. */
-  cancel(): void {
-    this.#onResult = undefined;
-    clearTimeout(this.#timer);
-    this.#connection.destroy();
-  }
-
-  onConnected(): void {
-    this.#connected = true;
-  }
-
-  onInformation(): void {}
-
-  onComplete({ status }: ResponseHead): void {
-    this.#answered(status);
-  }
-
-  onHead({ status }: ResponseHead): void {
-    // Called later, because the same read may contain a malformed body, which must fail the probe.
-    queueMicrotask(() => this.#answered(status));
-  }
-
-  onData(): boolean {
-    return true;
-  }
-
-  onEnd(): void {}
-
-  onFailure({ cause }: { readonly cause: string }): void {
-    this.#finish(`the probe failed: ${cause}`);
-  }
-
-  #answered(status: number): void {
-    this.#finish(status >= 200 && status < 400 ? undefined : `the probe was answered ${status}`);
-  }
-
-  #finish(failure: string | undefined): void {
-    const onResult = this.#onResult;
-    this.cancel();
-    onResult?.({ connected: this.#connected, failure });
-  }
+/** Why the target is not healthy, as text; undefined if it is healthy. Any 2xx or 3xx is good. */
+function failureOf({ status, failure, timedOut }: SingleResult): string | undefined {
+  if (timedOut) return `the probe was ${failure}`;
+  if (status === undefined) return `the probe failed: ${failure}`;
+  return status >= 200 && status < 400 ? undefined : `the probe was answered ${status}`;
 }

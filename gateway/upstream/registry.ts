@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { readRegularFile } from '../shared/fileSystem.ts';
-import { type Resolve, systemResolve } from './namedConnections.ts';
+import { type Resolve, systemResolve } from './nameResolution.ts';
 import { Pool, RetryBudget } from './pool.ts';
 import { Target, type TargetContext, targetKey } from './target.ts';
 

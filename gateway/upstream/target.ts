@@ -1,10 +1,12 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
 import type { HealthSettings, UpstreamTls } from '../config/snapshot.ts';
-import { ConnectionPool, type Endpoint } from '../http1/connection.ts';
+import type { Endpoint } from '../http1/connection.ts';
+import { ConnectionPool } from '../http1/connectionPool.ts';
 import type { TargetReport } from '../observability/report.ts';
 import { type HealthChanges, TargetHealth } from './health.ts';
-import { type Connections, isHostName, NamedConnections, type Resolve, systemResolve } from './namedConnections.ts';
+import { type Connections, isHostName, NamedConnections } from './namedConnections.ts';
+import { type Resolve, systemResolve } from './nameResolution.ts';
 import { Prober } from './prober.ts';
 
 /** The state that all targets of a registry share. */
@@ -58,8 +60,7 @@ export class Target {
 
   /** Where probes connect. For a host name, the addresses that requests use. */
   get probedEndpoint(): Endpoint {
-    const lookup = this.#named?.knownAddressLookup();
-    return lookup === undefined ? this.endpoint : { ...this.endpoint, lookup };
+    return this.#named?.freshEndpoint ?? this.endpoint;
   }
 
   /**
@@ -84,17 +85,8 @@ export class Target {
 
   report(): TargetReport {
     const { url, inFlight, connections, health } = this;
-    const { state, reachable, ejectedUntil, ejections, lastError } = health;
-    return {
-      url,
-      inFlight,
-      connections: connections.size,
-      reachable,
-      health: state,
-      ejectedUntil,
-      ejections,
-      lastError,
-    };
+    const { ejections, lastError } = health;
+    return { url, inFlight, connections: connections.size, ...health.observed(), ejections, lastError };
   }
 }
 

@@ -1,3 +1,6 @@
+import type { AnswerSettings } from '../config/answerSettings.ts';
+import type { Coverage } from '../evidence/coverage.ts';
+import type { SizesOfDay } from '../evidence/requestSizes.ts';
 import type { BrownoutRecord, EvidenceRow } from './usageRow.ts';
 
 /**
@@ -6,11 +9,21 @@ import type { BrownoutRecord, EvidenceRow } from './usageRow.ts';
  */
 export interface UsageQueries {
   /**
-   * The time since which usage has been recorded without a gap; undefined if the ledger is empty. A pause is a gap if it is
-   * longer than an hour, or longer than a tenth of `quiet`. `until`: only the time before it counts.
+   * What the ledger covers of `version`, or of all versions. A pause is a gap if it is longer than an hour, or longer than a tenth of
+   * `quiet`, or if the run before it did not end cleanly. `until`: only the time before it counts. For `callFacts.ts`, which compares it
+   * with a period.
    */
-  coveredSince(quiet?: number, until?: number): Promise<number | undefined>;
+  coverage(version?: string, quiet?: number, until?: number): Promise<Coverage>;
   namingRules(): Promise<NamingRules>;
+  /**
+   * The largest requests to each route of a version on each day (UTC) from that of `since` on, which a backend answered and which did
+   * not fail. Not sorted.
+   */
+  sizes(version: string, since: number): Promise<readonly RouteSizes[]>;
+  /** From when on the ledger has the sizes of all requests, epoch ms; 0: it always had. Infinity: an earlier release wrote it. */
+  sizesSince(): Promise<number>;
+  /** The settings under which the ledger counts; undefined: an earlier release wrote it, or no gateway has written it yet. */
+  answerSettings(): Promise<AnswerSettings | undefined>;
   /**
    * The first call of each client to a version, over the whole ledger. Returns the first calls at `since` or later and before
    * `before`, the earliest first, at most `limit`. Clients whose requests all failed and `other clients` are included.
@@ -155,6 +168,11 @@ export interface RouteUse {
   readonly failing: number;
   readonly clients: number;
   readonly last: number;
+}
+
+/** The largest requests to a route on one day. */
+export interface RouteSizes extends SizesOfDay {
+  readonly route: string;
 }
 
 export interface SeriesPoint {

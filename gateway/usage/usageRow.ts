@@ -27,6 +27,13 @@ export interface Counts {
   used: number;
   /** The last request that a backend answered 2xx; 0: none. A request in which a header of `usage.identify` occurs twice does not count. */
   accepted: number;
+  /**
+   * The largest body, request target and head of the requests that a backend answered and that did not fail, in bytes. The head
+   * includes the target. 0: there was no such request.
+   */
+  body: number;
+  target: number;
+  head: number;
 }
 
 /** The requests of one client to one route in one hour, as far as one process has counted them. */
@@ -41,6 +48,11 @@ export interface UsageRow extends Counts {
   readonly hour: number;
   /** The start of the brownout that refused all requests of the row, epoch ms. Undefined: no brownout refused them. */
   readonly brownout?: number | undefined;
+  /**
+   * The path of one GET of the row that a backend answered 2xx or 3xx, if the route has parameters; else ''. Never stored. Undefined:
+   * there was no such request, or there were too many rows.
+   */
+  example?: string | undefined;
 }
 
 export type UsageBatch = readonly UsageRow[];
@@ -56,6 +68,9 @@ export function addCounts(sum: Counts, more: Readonly<Counts>): void {
   sum.last = Math.max(sum.last, more.last);
   sum.used = Math.max(sum.used, more.used);
   sum.accepted = Math.max(sum.accepted, more.accepted);
+  sum.body = Math.max(sum.body, more.body);
+  sum.target = Math.max(sum.target, more.target);
+  sum.head = Math.max(sum.head, more.head);
 }
 
 /** What was decided about a brownout. A stored record is replaced only if its state is `approved`. Instants in epoch ms. */

@@ -85,6 +85,7 @@ describe('the parts of an adapted body', () => {
     const validator = new AdaptedBodyValidator({
       hash: 'abc',
       checks: checkCodeOf({ 'a/b': { type: 'text' }, 'c d': { type: 'string' } }, ['a/b', 'c d']),
+      otherTypes: new Map(),
       routes: new Map([
         [
           'GET /a',

@@ -163,8 +163,9 @@ it.each([false, true])('decides on generated adapters, with a fault: %s', async 
 
 /** A value of v2 that is not valid under v1's schema after the operations. */
 function counterexample({ v1, v2 }: ResponsePair, { snapshot }: ConfigResult): string | undefined {
-  const [route] = snapshot?.versions.get('v1')?.adapter?.routes ?? [];
-  const adapt = compileOperations(route && 'to' in route ? (route.responses.get('200') ?? []) : []);
+  const { routes: [route] = [], derivedFromContracts } = snapshot?.versions.get('v1')?.adapter ?? {};
+  const operations = route && 'to' in route ? (route.responses.get('200') ?? []) : [];
+  const adapt = compileOperations(operations, derivedFromContracts?.otherTypes);
   const ajv = new Ajv2020({ strict: false, validateFormats: false, multipleOfPrecision: 9 });
   const [isFrom, isTo] = [ajv.compile(v2), ajv.compile(v1)];
   const sampler = new SchemaSampler({}, { direction: 'response', seed: 3 });

@@ -78,9 +78,9 @@ it('two workers adapt responses, count failures together, and follow a reload', 
   expect(v2?.adapter).toBeNull();
   const lines = statusAsText(status, Date.now(), (_colour, words) => words);
   expect(lines).toContain(
-    '/v1 is served by an adapter from /v2\n  9 responses of GET /drinks/{id} could not be adapted: /name',
+    '/v1 is served by an adapter from /v2\n  9 responses of GET /drinks/{id} could not be adapted since the adapter was loaded: /name',
   );
-  expect(lines).toContain('\n  4 requests to routes that the adapter does not serve: 410');
+  expect(lines).toContain('\n  4 requests to routes that the adapter does not serve since it was loaded: 410');
 
   edit(1);
   expect(await allDrinks('1.5')).not.toBe(before);

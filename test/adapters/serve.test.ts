@@ -48,6 +48,13 @@ describe.each([
     expect(backend.bytes).toMatch(/\r\nX-Forwarded-Prefix: \/v2\r\n/);
   });
 
+  it('serves a path with a final slash like the path without it', async () => {
+    const { backend, port } = await startServed(answer(200, cocktail, json), { gateway });
+    const response = await ask(port, get('/v1/drinks/7/?x=1'));
+    expect([response.status, response.body]).toEqual([200, drink]);
+    expect(backend.request.raw).toMatch(/^GET \/cocktails\/7\?x=1 HTTP/);
+  });
+
   it('sends an adapted body with its new length', async () => {
     const { backend, port } = await startServed(answer(201, cocktail, json), { gateway });
     const response = await ask(port, post('/v1/drinks', '{"name":"Mojito"}', json));
@@ -95,6 +102,10 @@ describe.each([
   it.each([
     ['no JSON', '{"name":', json, 400],
     ['an empty body', '', json, 400],
+    ['an array where the operations need an object', '[1]', json, 400],
+    ['an array of objects', '[{"name":"a"}]', json, 400],
+    ['a text', '"a"', json, 400],
+    ['null', 'null', json, 400],
     ['another content type', 'name=a', 'Content-Type: application/x-www-form-urlencoded', 415],
     ['another charset', '{"name":"a"}', 'Content-Type: application/json; charset=utf-16', 415],
   ])('refuses a request with %s', async (_case, body, type, status) => {
@@ -312,6 +323,7 @@ describe('the body of an adapted response', () => {
     ['a violation of the contract', answer(200, '{"title":"a"}', json), '/price'],
     ['a value of another type', answer(200, '{"title":1,"price":1}', json), '/name'],
     ['a value that cannot be converted', answer(200, '{"title":"a","price":"free"}', json), '/price'],
+    ['an array where the operations need an object', answer(200, `[${cocktail}]`, json), ''],
     ['truncated JSON', answer(200, cocktail.slice(0, -1), json), ''],
     ['NaN', answer(200, '{"title":"a","price":NaN}', json), ''],
     ['invalid UTF-8', answer(200, '{"title":"\xff","price":1}', json), ''],

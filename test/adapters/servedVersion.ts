@@ -34,6 +34,7 @@ export const prepared: PreparedAdapter = {
     ['POST /drinks', responsesOf({ '201': 'drink', '422': 'error' })],
     ['GET /export', responsesOf({})],
   ]),
+  otherTypes: new Map(),
 };
 
 function responsesOf(byStatus: Readonly<Record<string, string>>): PreparedRoute {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { FleetOperations } from '../../gateway/admin/operations.ts';
 import { fleetJson } from '../../gateway/fleet/fleetJson.ts';
-import { FleetView, fleetFacts, reasonsNotToStop } from '../../gateway/fleet/fleetView.ts';
+import { FleetView, fleetFacts, stopBlockers } from '../../gateway/fleet/fleetView.ts';
 import type { GatewayRow } from '../../gateway/fleet/membership.ts';
+import { addressesOf } from '../../gateway/shared/targetAddress.ts';
 import { activeLoad, gatewayRow, retiredLoad } from '../fleet/gatewayRow.ts';
 import { day, ledgerWith, row } from '../support/ledgerWith.ts';
 import { startAdmin } from '../support/startAdmin.ts';
@@ -26,7 +27,8 @@ function fleetOf(
   const operations: FleetOperations = {
     status: () => fleetJson(view),
     refusal: undefined,
-    reasonsNotToStop: (version) => reasonsNotToStop(view, version),
+    stopBlockers: (version, targets, isAdapted) =>
+      stopBlockers(view, { version, addresses: addressesOf(targets), isAdapted }),
     facts: (version, quiet) => ({ ...fleetFacts(view, version, undefined, 10_000, quiet), remarksOnUnsent: [] }),
     createCountsQuestion: () => ({ id: now, at: now }),
     awaitCounts: async () => new Map(),
@@ -129,10 +131,12 @@ it('the status names the gateways that block the stop of a retired version', asy
     gatewayRow('gw-1', now, retired),
     gatewayRow('gw-2', now, { versions: { v0: activeLoad } }),
   ]);
-  expect(blocked.v0).toMatchObject({ safe_to_stop: false, blocked_by: ['gw-2 still serves it'] });
+  expect(blocked.v0).toMatchObject({ safe_to_stop: false, known: true, blocked_by: ['gw-2 still serves it'] });
+  const silent = await statusWith([gatewayRow('gw-1', now, retired), gatewayRow('gw-2', now - 41_000, retired)]);
+  expect(silent.v0).toMatchObject({ safe_to_stop: false, known: false, blocked_by: ['gw-2 not heard for 41 s'] });
   // Before it is retired, nothing has to be waited for.
   expect(blocked.v1).not.toHaveProperty('blocked_by');
   expect(blocked.fleet).toMatchObject({ problem: null, refusal: null, gateways: [{ name: 'gw-1' }, { name: 'gw-2' }] });
   const safe = await statusWith([gatewayRow('gw-1', now, retired)]);
-  expect(safe.v0).toMatchObject({ safe_to_stop: true, blocked_by: [] });
+  expect(safe.v0).toMatchObject({ safe_to_stop: true, known: true, blocked_by: [] });
 });

@@ -2,20 +2,23 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { LastUse } from '../../gateway/admin/lastUse.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
+import type { Snapshot } from '../../gateway/config/snapshot.ts';
 import { mergeReports } from '../../gateway/observability/report.ts';
 import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
-import { startServed } from '../adapters/servedVersion.ts';
+import { servedSnapshot, startServed } from '../adapters/servedVersion.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { parseMetrics } from '../observability/parseMetrics.ts';
 import { answer, okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
-import { ask, get } from '../support/rawClient.ts';
+import { ask, connectTo, get } from '../support/rawClient.ts';
 import { readLedger } from '../support/readLedger.ts';
 import { row } from '../usage/model.ts';
 
@@ -54,10 +57,23 @@ async function start(store: string, more: Readonly<Record<string, unknown>> = {}
   };
 }
 
+it('a call with a time in the future is one now', async () => {
+  const last = 1_000_000;
+  const report = { workers: [], versions: [{ name: 'v1', inFlight: 0, waiting: 0, lastInFlight: last, targets: [] }] };
+  const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' } });
+  const lastUse = new LastUse({});
+  expect((await lastUse.addTo(report, snapshot, last - 5_000)).versions[0]?.lastInFlight).toBe(last - 5_000);
+  expect((await lastUse.addTo(report, snapshot, last + 5_000)).versions[0]?.lastInFlight).toBe(last);
+});
+
 it('metrics show usage from before the start', async () => {
   const store = join(temporaryFolder(), 'usage.db');
   const last = Date.now() - hourMs;
   const before = Ledger.open({ store, retention: 400 * dayMs }, { clock: systemClock });
+  const [{ began: firstRun } = {}] = new DatabaseSync(store, { readOnly: true })
+    .prepare('SELECT began FROM runs')
+    .all();
+  const began = Number(firstRun) / 1000;
   before.add([served('v1', last), served('v2', last - 30 * dayMs), served('v3', last)]);
   before.close();
   const { scrape } = await start(store);
@@ -65,7 +81,8 @@ it('metrics show usage from before the start', async () => {
   await vi.waitFor(async () => {
     const { value } = await scrape();
     const known = (name: string) => ['v1', 'v2', 'v3', 'v4'].map((version) => value(name, { version }));
-    expect(known('version_gateway_deprecated_version_in_use')).toEqual([1, 0, undefined, undefined]);
+    // The ledger begins now, so it is not known whether v2 was called in the quiet period.
+    expect(known('version_gateway_deprecated_version_in_use')).toEqual([1, undefined, undefined, undefined]);
     // The last request of a retired version in the ledger was answered 410.
     expect(known('version_gateway_last_request_timestamp_seconds')).toEqual([
       last / 1000,
@@ -73,6 +90,8 @@ it('metrics show usage from before the start', async () => {
       undefined,
       undefined,
     ]);
+    // Also of a version that is retired, and of one without a call.
+    expect(known('version_gateway_coverage_start_timestamp_seconds')).toEqual(Array(4).fill(began));
   }, 60_000);
 }, 90_000);
 
@@ -128,6 +147,78 @@ it('a retired version is not safe to stop while another version has the same ups
   expect(await wait({ retired: true })).toMatchObject({ code: 0 });
 });
 
+interface StopStatus {
+  readonly version: string;
+  readonly in_flight: number;
+  readonly safe_to_stop: boolean;
+  readonly known: boolean;
+  readonly blocked_by?: readonly string[];
+}
+
+async function stopStatuses(adminPort: number): Promise<readonly StopStatus[]> {
+  const response = await fetch(`http://127.0.0.1:${adminPort}/api/status`);
+  return ((await response.json()) as { versions: readonly StopStatus[] }).versions;
+}
+
+it('a retired version is not safe to stop if another version reaches its backend under another name', async () => {
+  const { port } = await startBackend();
+  for (const host of ['127.0.0.1', '[::1]', 'localhost.']) {
+    const retired = { upstream: `http://localhost:${port}`, retired: true };
+    const { adminPort } = await startTestGateway({ '/v1': retired, '/v2': `http://${host}:${port}` });
+    const [v1] = await stopStatuses(adminPort);
+    expect(v1, host).toMatchObject({ safe_to_stop: false, known: true, blocked_by: ['used by /v2'] });
+  }
+});
+
+describe('a retired version is not safe to stop while its backend has open requests of', () => {
+  /** The status of `version` after a reload during a request. */
+  const statusAfter = async (before: Snapshot, after: Snapshot, path: string, version: string) => {
+    const force = new Map(['v0', 'v1', 'v2'].map((name) => [name, 'a test']));
+    const changed = { ...after, fingerprint: 'changed', guard: { ...after.guard, force } };
+    const running = await startGateway(before, { load: () => changed });
+    onTestFinished(() => running.close());
+    const statuses = () => stopStatuses(running.adminPort);
+    const client = await connectTo(running.port);
+    client.send(get(path));
+    await eventually(async () => expect((await statuses()).map((one) => one.in_flight)).toContain(1));
+    expect((await running.reload('admin')).kind).toBe('reloaded');
+    return (await statuses()).find((one) => one.version === version);
+  };
+  const blockedBy = (version: string) => {
+    return { safe_to_stop: false, known: true, blocked_by: [`used by 1 open request of /${version}`] };
+  };
+  // No response is given.
+  const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '60s' };
+  const settings = { gateway, guard: { trial: 'off' } };
+
+  it.each([
+    ['another retired version', { retired: true }],
+    ['a removed version', undefined],
+    ['a version that now has another backend', { upstream: 'http://127.0.0.1:1' }],
+  ])('%s', async (_name, v0) => {
+    const { url } = await startBackend([]);
+    const snapshot = (one: object | undefined) =>
+      snapshotFrom({
+        routes: {
+          ...(one && { '/v0': { upstream: url, ...one } }),
+          '/v1': { upstream: url, retired: true },
+          '/v9': 'http://127.0.0.1:1',
+        },
+        ...settings,
+      });
+    expect(await statusAfter(snapshot({}), snapshot(v0), '/v0/drinks', 'v1')).toMatchObject(blockedBy('v0'));
+  });
+
+  it('a retired version that an adapter served from it', async () => {
+    const { url } = await startBackend([]);
+    const ended = { deprecation: '2024-01-01', sunset: '2024-02-01', after_sunset: 'gone' };
+    const own = { upstream: 'http://127.0.0.1:1' };
+    const before = servedSnapshot(url, { gateway, version: own });
+    const after = servedSnapshot(url, { gateway, version: { ...own, ...ended }, source: ended });
+    expect(await statusAfter(before, after, '/v1/drinks/7', 'v2')).toMatchObject(blockedBy('v1'));
+  });
+});
+
 it('reports a ledger that cannot be written, and its recovery', async () => {
   const store = join(temporaryFolder(), 'kept', 'usage.db');
   // A file is in place of its folder.
@@ -137,6 +228,7 @@ it('reports a ledger that cannot be written, and its recovery', async () => {
   const down = await scrape();
   expect(down.value('version_gateway_ledger_up', {})).toBe(0);
   expect(down.value('version_gateway_ledger_held_rows', {})).toBe(2);
+  expect(down.value('version_gateway_counts_waiting_seconds', {})).toBeGreaterThan(0);
   expect((await status()).usage).toEqual({
     problem: expect.stringContaining('a part of its path is not a folder'),
     held_rows: 2,
@@ -147,6 +239,7 @@ it('reports a ledger that cannot be written, and its recovery', async () => {
   const up = await scrape();
   expect(up.value('version_gateway_ledger_up', {})).toBe(1);
   expect(up.value('version_gateway_ledger_held_rows', {})).toBe(0);
+  expect(up.value('version_gateway_counts_waiting_seconds', {})).toBe(0);
   expect((await status()).usage).toEqual({ problem: null, held_rows: 0 });
 });
 

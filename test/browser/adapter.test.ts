@@ -28,15 +28,15 @@ it('shows the failures of an adapter on every screen', async () => {
   await attention.getByText('The adapter of /v1 has failed').waitFor();
   const text = (await attention.innerText()).replace(/\s+/g, ' ');
   expect(text).toContain('The adapter of /v1 has failed with responses of /v2. Clients of /v1 got 502.');
-  expect(text).toMatch(/GET \/drinks\/\{id\}: 2 responses, last at .*, \/price/);
+  expect(text).toMatch(/GET \/drinks\/\{id\}: 2 responses since the adapter was loaded, last at .*, \/price/);
   expect(text).not.toContain('secret');
   const row = await page.locator('.lifecycle').innerText();
   expect(row).toContain('Served from v2 by an adapter');
-  expect(row).toContain('1 request to other routes: 410');
+  expect(row).toContain('1 request to other routes since the adapter was loaded: 410');
   await onEachScreen(page, async (screen) => {
     await expect.poll(() => overflowOf(page), { message: screen }).toBeLessThanOrEqual(0);
     expect(await violationsOn(page, '#attention'), screen).toEqual([]);
   });
   expect((await ask(port, get('/v1/no-such-route'))).status).toBe(410);
-  await page.locator('.lifecycle').getByText('2 requests to other routes: 410').waitFor();
+  await page.locator('.lifecycle').getByText('2 requests to other routes since the adapter was loaded: 410').waitFor();
 });

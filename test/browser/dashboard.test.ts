@@ -13,7 +13,7 @@ import { type AtEnd, serve } from '../discovery/server.ts';
 import { activeLoad, gatewayRow } from '../fleet/gatewayRow.ts';
 import { refusedUrl, startTestGateway } from '../support/gateway.ts';
 import { launchChromium, networkChanged, onEachScreen, open, overflowOf, violationsOn } from './chromium.ts';
-import { fleetOf, now, type Scene, scene } from './dashboardGateway.ts';
+import { fleetOf, now, type Scene, scene, watchesAfterEdit } from './dashboardGateway.ts';
 import { hostile, noUsage, sampleUsage } from './sampleUsage.ts';
 
 // Screenshots to look at, overwritten by each run.
@@ -144,7 +144,7 @@ function withProblems(shown: Scene): Partial<Scene> {
     'routes.yaml:7:13  routes./v1.sunset  2026-02-01 is earlier than deprecation 2026-03-01.  Move sunset to 2026-03-01 or later, or remove it.',
   ];
   return {
-    target: { ...shown.target, health: 'unhealthy', lastError: { message, at: now - 40_000 } },
+    target: { ...shown.target, health: 'failing', lastError: { message, at: now - 40_000 } },
     config: { ...shown.config, lastFailure: { at: now - 12 * 60_000, trigger: 'file', reasons } },
   };
 }
@@ -221,7 +221,7 @@ describe('a page that nothing has changed', () => {
       ['no version', '0.117', '0%'],
     ]);
     expect(cells[0]?.slice(3)).toEqual([expect.stringMatching(/^\d\d ms$/), expect.stringMatching(/^1\.\d+ s$/)]);
-    await page.locator('#rates').getByText('Average over 1 minute, all worker processes together.').waitFor();
+    await page.locator('#rates').getByText('Average over the last 1 minute, all worker processes together.').waitFor();
   });
 
   it('exports the clients as CSV', async () => {
@@ -252,13 +252,21 @@ describe('a page that nothing has changed', () => {
 it('shows which clients would lose requests if the version were retired now', async () => {
   const { page } = await drawn();
   const plan = page.locator('#plan');
-  expect(await plan.locator('.answer').textContent()).toMatch(/^\d clients would lose requests\.$/);
+  expect(await plan.locator('.answer').textContent()).toBe('5 clients of the last 7 days would lose requests.');
   expect(await plan.locator('.summary').textContent()).toMatch(
     /^\d clients would lose [\d,]+ of the [\d,]+ requests that backends answered in the last 7 days: .*Billing \(\d+\)/,
   );
   expect(await plan.locator('.facts dt').allTextContents()).toEqual(['Lost', 'Clients', 'Stay served']);
+  expect(await plan.locator('.facts small').allTextContents()).toEqual([
+    expect.stringMatching(/^\d+% of all, last 7 days$/),
+    expect.stringMatching(/^of \d+, last 7 days$/),
+    'last 7 days',
+  ]);
   await page.getByRole('radio', { name: 'v0' }).check({ force: true });
-  await page.getByText('v0 is retired, and no client calls it.').waitFor();
+  await page.getByText('Yes, the tombstone of v0 may be removed.').waitFor();
+  expect(await page.locator('#verdict .reasons li').allTextContents()).toEqual([
+    '/v0 is retired, and no client called it in the last 7 days: its tombstone may be removed.',
+  ]);
   expect(await page.locator('#plan-card').isVisible()).toBe(false);
 });
 
@@ -312,18 +320,136 @@ it('says nothing about the counterparts of routes that it did not compare', asyn
 it('shows another period when it is selected', async () => {
   const { page, requests } = await drawn();
   const before = await page.locator('#traffic .when').textContent();
-  await page.getByRole('radio', { name: '24 h' }).check();
-  await page.locator('#traffic .when', { hasText: 'since 20 Nov 2026, 10:20' }).waitFor();
-  expect(before).toContain('since 22 Oct 2026');
-  expect(requests.at(-1)).toContain('by=day&step=hour&since=24h');
+  await page.getByRole('radio', { name: '1 day' }).check();
+  await page.locator('#traffic .when', { hasText: 'since 20 Nov 2026, 10:00' }).waitFor();
+  expect(before).toContain('since 14 Nov 2026, 10:00');
+  expect(requests.some((url) => url.includes('by=day&step=hour&since=24h'))).toBe(true);
   await page.locator('#traffic .u-over').hover({ position: { x: 300, y: 80 } });
   expect(await page.locator('#traffic .when').textContent()).toMatch(/^2\d Nov 2026, \d\d:00: \d+$/);
-  await page.getByRole('radio', { name: '1 y' }).check();
+  await page.getByRole('radio', { name: '365 days' }).check();
   await page.locator('#traffic .when', { hasText: 'since 17 Oct 2026, 10:00, when recording began' }).waitFor();
   // No records are not the same as no requests.
   await page.locator('#traffic .u-over').hover({ position: { x: 300, y: 80 } });
   await page.locator('#traffic .when', { hasText: /2026: not recorded$/ }).waitFor();
   await page.locator('#traffic').screenshot({ path: join(screenshots, 'year.png') });
+});
+
+/** Texts with a number whose period is not shown: neither beside it, nor in the heading of its card. */
+const numbersWithoutPeriod = `(() => {
+  const period = /last (?:\\d+ )?(?:complete )?(?:day|hour|minute)|three weeks|\\bnow\\b|\\bsince\\b|\\bago\\b|\\bevery \\d/;
+  const noCounts = /\\/?v\\d+|\\b\\d{1,2} [A-Z][a-z]+ \\d{4}(, \\d\\d:\\d\\d)?|\\d{4}-\\d\\d-\\d\\d|\\d+ days left|\\d+ ms|[45]xx|\\b410\\b|\\bp50\\b|\\bp99\\b|retire.max_share/g;
+  const noText = 'time, code, svg, label, option, .chart, .client, .lifecycle, #windows, [data-period]';
+  const found = [];
+  const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const element = node.parentElement;
+    if (!/\\d/.test(node.data.replace(noCounts, '')) || !element.checkVisibility() || element.closest(noText)) continue;
+    const heading = element.closest('article, section')?.querySelector(':scope > :is(h2, h3) [data-period]');
+    const block = element.closest('td, th, dd, li, p') ?? element;
+    // In the card of the verdict, some numbers are those of the quiet period, and others those of now.
+    const isShown = heading?.checkVisibility() && heading.textContent !== '' && heading.dataset.period !== 'quiet';
+    if (!isShown && !period.test(block.textContent)) found.push(block.textContent);
+  }
+  return found;
+})()`;
+
+describe('the period of every number', () => {
+  const withPausing = (): Scene => {
+    const usage = sampleUsage(now);
+    const first = now - 35 * 86_400_000;
+    const pastClients: UsageQueries['pastClients'] = async (_version, until, _now, shortestPause = 0) =>
+      Array.from({ length: 12 }, (_one, index) => ({
+        client: `job-${index}`,
+        name: undefined,
+        requests: 4,
+        first,
+        last: now - index * 3_600_000,
+        usualPause: (6 + (index % 5)) * 86_400_000,
+      })).filter(({ last, usualPause }) => last < until && usualPause >= 0.75 * shortestPause);
+    return Object.assign(scene(), { usage: { ...usage, pastClients, requestsOfOtherClients: async () => 17 } });
+  };
+
+  it('is written beside it or above it, on every screen, with and without problems', async () => {
+    for (const shown of [scene(), Object.assign(scene(), withProblems(scene())), withPausing()]) {
+      const { page } = await drawn({}, shown);
+      expect(await page.evaluate<string[]>(numbersWithoutPeriod)).toEqual([]);
+      for (const version of ['v0', 'v3']) {
+        await page.getByRole('radio', { name: version }).check({ force: true });
+        await page.locator('main .waiting').first().waitFor({ state: 'detached' });
+        expect(await page.evaluate<string[]>(numbersWithoutPeriod), version).toEqual([]);
+      }
+      // The check finds a card without its period, and a fact without its own.
+      await page.evaluate("document.querySelector('#h-rates [data-period]').remove()");
+      expect(await page.evaluate<string[]>(numbersWithoutPeriod)).toContain('21');
+    }
+  });
+
+  it('changes with the one choice of the page', async () => {
+    const { page, requests } = await drawn();
+    const bodies: string[] = [];
+    page.on('request', (request) => request.url().endsWith('/api/plan') && bodies.push(request.postData() ?? ''));
+    for (const [label, since] of [
+      ['30 days', '30d'],
+      ['1 day', '24h'],
+    ] as const) {
+      const before = requests.length;
+      await page.getByRole('radio', { name: label }).check();
+      const cards = page.locator(':is(article, section).card', { has: page.locator('[data-period=chosen]') });
+      await vi.waitFor(async () => {
+        for (const text of await cards.allInnerTexts()) {
+          expect(text).toContain(`last ${label}`);
+          // Only a chart of the verdict has another period.
+          const words = text.match(/last (?:\d+ )?(?:days?|hours?)/g) ?? [];
+          expect([...new Set(words)]).toEqual([`last ${label}`]);
+        }
+      }, timeoutMs);
+      expect(await cards.count()).toBe(4);
+      expect(await page.evaluate<string[]>(numbersWithoutPeriod)).toEqual([]);
+      const asked = requests.slice(before).filter((url) => url.includes('/api/usage'));
+      expect(asked.length).toBeGreaterThanOrEqual(3);
+      expect(asked.filter((url) => new URL(url).searchParams.get('since') !== since)).toEqual([]);
+      expect(JSON.parse(bodies.at(-1) ?? '{}')).toEqual({ retire: 'v1', since });
+      const links = page.locator('main a[href*="/api/usage.csv"]');
+      for (const href of await links.evaluateAll((all) => all.map((one) => one.getAttribute('href'))))
+        expect(href).toContain(`since=${since}`);
+      // The verdict keeps its own period.
+      expect(await page.locator('#verdict').innerText()).toContain('in the last 7 days');
+    }
+    // It is kept when the page is loaded again.
+    expect(new URL(page.url()).search).toBe('?period=24h');
+    await page.reload();
+    await page.locator('#h-traffic', { hasText: 'last 1 day' }).waitFor();
+    expect(await page.getByRole('radio', { name: '1 day' }).isChecked()).toBe(true);
+  });
+
+  it('is the quiet period of the verdict until another one is chosen, so that both count the same clients', async () => {
+    const shown = scene(undefined, undefined, undefined, { quiet: '10d' });
+    const { page } = await drawn({}, shown);
+    await page.locator('article:has(#h-clients) [data-period]', { hasText: 'last 10 days' }).waitFor();
+    await page.locator('#clients [role=status]', { hasText: 'last 10 days' }).waitFor();
+    const verdict = await page.locator('#verdict').innerText();
+    const counted = Number(/(\d+) clients made/.exec(verdict)?.[1]);
+    expect(counted).toBeGreaterThan(3);
+    expect(await page.locator('#clients tbody tr').count()).toBe(counted);
+    expect(await page.locator('#period label').allTextContents()).toEqual([
+      '1 day',
+      '7 days',
+      '10 days',
+      '30 days',
+      '365 days',
+    ]);
+    await page.getByRole('radio', { name: '30 days' }).check();
+    await page.locator('#clients [role=status]', { hasText: 'last 30 days' }).waitFor();
+    expect(await page.getByRole('radio', { name: '30 days' }).isChecked()).toBe(true);
+  });
+
+  it('predicts no end of the requests beside clients with long pauses', async () => {
+    const { page } = await drawn({}, withPausing());
+    expect(await page.locator('#trend .big').textContent()).toBe(
+      'Falling, but 12 clients call every 6 to 10 days, so no end can be predicted.',
+    );
+    expect(await page.locator('#trend').textContent()).not.toContain('zero on');
+  });
 });
 
 it('sorts by the clicked column, and reverses the order on the second click', async () => {
@@ -371,7 +497,10 @@ it('shows the first route of a client, and keeps the others open when rows are u
     problems: ['usage.names: names.yaml cannot be read'],
   };
   shown.config = { ...shown.config, generation: 8 };
-  await page.locator('#clients').getByText('4,321 requests come from clients beyond usage.max_clients').waitFor();
+  await page
+    .locator('#clients')
+    .getByText('4,321 requests in the last 7 days came from clients beyond usage.max_clients')
+    .waitFor();
   await page.locator('#clients').getByText('names.yaml cannot be read').waitFor();
   expect(await routes.getAttribute('open')).toBe('');
   expect(await routes.locator('summary').evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
@@ -387,7 +516,7 @@ describe('the attention section', () => {
     await attention.getByText('The last edit of routes.yaml was rejected').waitFor();
     await attention.getByText('2026-02-01 is earlier than deprecation 2026-03-01').waitFor();
     await attention.getByText('v1 has no healthy backend').waitFor();
-    await attention.getByText('http://127.0.0.1:3001 unhealthy: the probe was not answered within 2000 ms').waitFor();
+    await attention.getByText('http://127.0.0.1:3001 failing: the probe was not answered within 2000 ms').waitFor();
     shown.workers = [{ pid: 4711, since: now, unresponsiveSince: now - 60_000 }];
     await attention.getByText('Worker 4711 has not answered since 21 Nov 2026, 10:19').waitFor();
     shown.config = { ...config, forced: ['/v1: retired before its sunset'] };
@@ -396,6 +525,42 @@ describe('the attention section', () => {
     expect(await first?.getAttribute('id')).toBe('attention');
     Object.assign(shown, { target, config, workers });
     await attention.waitFor({ state: 'hidden' });
+  });
+});
+
+describe('after an edit', () => {
+  it('names the versions that lose requests, with the lines to undo, until they are answered again', async () => {
+    const { page, shown } = await drawn();
+    const [attention, facts] = [page.locator('#attention'), page.locator('#gateway')];
+    shown.editWatches = watchesAfterEdit();
+    const problem = attention.locator('.problem');
+    await problem.getByText('/v2 loses requests since an edit of routes.yaml').waitFor();
+    const text = await problem.innerText();
+    expect(text).toContain('402 of 420 in 20 s (404: 12, 502: 390), against 12 of 6,300 in the 5 min before.');
+    expect(text).toContain('/v2: target http://127.0.0.1:3009/<b> added');
+    expect(await problem.locator('code').allInnerTexts()).toEqual([
+      'routes.yaml:12  routes./v2.upstream: write http://127.0.0.1:3002 instead of http://127.0.0.1:3009/<b>',
+    ]);
+    // What is not known is no problem, but it is not harmless, either.
+    expect(await attention.getByText('/v1').count()).toBe(0);
+    await facts.getByText('Whether /v1 loses more requests').waitFor();
+    expect(await facts.innerText()).toMatch(/\/v1 since the edit\s+Not known/);
+    await onEachScreen(page, async (screen) => {
+      await expectToFit(page, screen);
+      await page.screenshot({ path: join(screenshots, `edit-${screen}.png`), fullPage: true });
+    });
+    shown.editWatches = shown.editWatches.map((watch) =>
+      watch.jumped === 'yes' ? { ...watch, state: 'recovered', recoveredAt: now } : watch,
+    );
+    await attention.waitFor({ state: 'hidden' });
+    expect(await facts.innerText()).toMatch(/\/v2 since the edit\s+As before again/);
+  });
+
+  it('has no accessibility violation', async () => {
+    const { page, shown } = await drawn({ bypassCSP: true });
+    shown.editWatches = watchesAfterEdit();
+    await page.locator('#attention .problem').waitFor();
+    expect(await violationsOn(page)).toEqual([]);
   });
 });
 
@@ -418,14 +583,17 @@ describe('after a version is retired', () => {
   it('the page opens with it, without days left, and with the clients that still call it', async () => {
     const { page } = await drawn({}, refusing());
     expect(await page.locator('#h-retire').textContent()).toBe('Retirement of v1');
-    expect(await page.locator('#verdict .answer').textContent()).toBe('v1 is retired, and 1 client still calls it.');
+    expect(await page.locator('#verdict .answer').textContent()).toBe('Keep the tombstone of v1.');
     expect(await page.locator('#h-verdict').textContent()).toBe('After the retirement');
-    expect(await page.locator('#verdict').innerText()).toContain(
-      '40 requests were answered with 410 in the last 7 days',
-    );
+    // The text of the gateway, with every client that called.
+    expect(await page.locator('#verdict .reasons li').allTextContents()).toEqual([
+      expect.stringMatching(
+        /^\/v1 is retired, and \d clients called it in the last 7 days: x-client-id:kiosk-eu \(last call .+, 40 refused\), .+ Keep its tombstone: without it, they get 404 instead of 410\.$/,
+      ),
+    ]);
     expect(await column(page, 1)).toEqual(['x-client-id:kiosk-eu']);
     expect(await row(page, 'kiosk').locator('[data-title=Refused]').textContent()).toBe('40');
-    await page.getByLabel('Clients to show').selectOption('Called v1 in the last 30 days');
+    await page.getByLabel('Clients to show').selectOption('Called v1 in the last 7 days');
     await row(page, 'Billing').waitFor();
     await page.getByLabel('Clients to show').selectOption('Refused');
     await row(page, 'Billing').waitFor({ state: 'detached' });
@@ -456,11 +624,14 @@ it('gives requests in flight as the reason if there is no other', async () => {
     '/v1': { upstream: 'http://127.0.0.1:3001', deprecation: '2026-03-01', sunset: '2026-10-01' },
     '/v2': 'http://127.0.0.1:3002',
   };
-  const usage = { ...noUsage, coveredSince: async () => now - 100 * 86_400_000 };
+  const usage = {
+    ...noUsage,
+    coverage: async () => ({ since: now - 100 * 86_400_000, losses: [] }),
+  };
   const { page } = await visit({}, Object.assign(scene(undefined, routes), { usage }));
   await page.locator('#verdict .answer', { hasText: 'No: v1 is still in use.' }).waitFor();
   const reasons = page.locator('#verdict .reasons');
-  expect(await reasons.innerText()).toContain('/v1 has 3 requests in flight, although no client called it');
+  expect(await reasons.innerText()).toContain('/v1 has 3 requests in flight now, although no client called it');
 });
 
 it('gives a lower bound of the number of clients if some are counted together', async () => {
@@ -475,10 +646,13 @@ it('gives a lower bound of the number of clients if some are counted together', 
   expect(await page.locator('#verdict .facts').innerText()).toContain('At least 1');
 });
 
-it('shows times to the minute', async () => {
-  const usage = { ...sampleUsage(now), coveredSince: async () => now - 86_400_123 };
+it('shows no milliseconds', async () => {
+  const usage = {
+    ...sampleUsage(now),
+    coverage: async () => ({ since: now - 86_400_123, losses: [] }),
+  };
   const { page } = await drawn({}, Object.assign(scene(), { usage }));
-  await page.locator('#verdict').getByText('Usage has been recorded only since 20 Nov 2026, 10:19').waitFor();
+  await page.locator('#verdict').getByText('The usage ledger begins at 2026-11-20T10:').waitFor();
   expect(await page.locator('main').innerText()).not.toMatch(/\.\d{3}Z/);
 });
 
@@ -495,7 +669,7 @@ it('shows every column on a phone without scrolling sideways', async () => {
   const titles = await page.evaluate<string[]>(
     "[...document.querySelectorAll('#clients tbody tr:first-child td')].map((one) => getComputedStyle(one, '::before').content)",
   );
-  expect(titles).toEqual(['"Requests"', '"Last seen"', '"Migration"', '"Routes"', '"Errors"', '"30 days"']);
+  expect(titles).toEqual(['"Requests"', '"Last seen"', '"Migration"', '"Routes"', '"Errors"', '"By day"']);
   await page.getByRole('columnheader', { name: 'Client', exact: true }).getByRole('button').click();
   await page.locator('#clients th[aria-sort=ascending]').waitFor();
 });
@@ -516,7 +690,7 @@ it('reloads when an asset could not be loaded', async () => {
 
 it('retries soon after a failed request', async () => {
   const shown = scene();
-  const lost = new Set(['/api/versions/v1/retirement', '/api/usage?by=day&step=day&since=30d']);
+  const lost = new Set(['/api/versions/v1/retirement', '/api/usage?by=day&step=hour&since=7d']);
   const listener: RequestListener = (req, res) =>
     lost.delete(req.url ?? '') ? req.socket.destroy() : shown.listener(req, res);
   await drawn({}, { ...shown, listener });
@@ -547,8 +721,9 @@ it('updates while it is open', async () => {
   const { page, shown } = await drawn();
   const backend = page.locator('#backends tr', { hasText: '127.0.0.1:3001' });
   expect(await backend.innerText()).toContain('Healthy');
-  shown.target = { ...shown.target, reachable: false, inFlight: 77 };
-  await backend.getByText('Unreachable').waitFor();
+  const failingSince = now - 8 * 60_000;
+  shown.target = { ...shown.target, health: 'failing', failingSince, reachable: false, inFlight: 77 };
+  await backend.getByText('Failing since 21 Nov 2026, 10:12').waitFor();
   expect(await backend.innerText()).toContain('77');
   const at = now - 7 * 60_000;
   shown.target = { ...shown.target, lastError: { message: 'the probe failed: <b>connect</b> ECONNREFUSED', at } };
@@ -648,27 +823,27 @@ it('shows the period that was selected last, in whatever order the responses arr
   const shown = scene();
   const slow = Promise.withResolvers<void>();
   const listener: RequestListener = async (req, res) => {
-    if (req.url?.includes('since=7d')) await slow.promise;
+    if (req.url?.includes('by=day') && req.url.includes('since=30d')) await slow.promise;
     shown.listener(req, res);
   };
   const { page } = await drawn({}, { ...shown, listener });
-  await page.getByRole('radio', { name: '7 d' }).check();
+  await page.getByRole('radio', { name: '30 days' }).check();
   expect(await page.locator('#traffic').getAttribute('aria-busy')).toBe('true');
-  const aborted = page.waitForEvent('requestfailed', (request) => request.url().includes('since=7d'));
-  await page.getByRole('radio', { name: '24 h' }).check();
-  await page.locator('#traffic .when', { hasText: 'since 20 Nov 2026, 10:20' }).waitFor();
+  const aborted = page.waitForEvent('requestfailed', (request) => request.url().includes('since=30d'));
+  await page.getByRole('radio', { name: '1 day' }).check();
+  await page.locator('#traffic .when', { hasText: 'since 20 Nov 2026, 10:00' }).waitFor();
   slow.resolve();
   await aborted;
-  expect(await page.locator('#traffic .when').textContent()).toContain('since 20 Nov 2026, 10:20');
+  expect(await page.locator('#traffic .when').textContent()).toContain('since 20 Nov 2026, 10:00');
   expect(await page.locator('#traffic').getAttribute('aria-busy')).toBe('false');
 });
 
 it('does not show the old period under a new one that cannot be loaded', async () => {
   const shown = scene();
   const listener: RequestListener = (req, res) =>
-    req.url?.includes('since=365d') ? req.socket.destroy() : shown.listener(req, res);
+    req.url?.includes('by=day') && req.url.includes('since=365d') ? req.socket.destroy() : shown.listener(req, res);
   const { page } = await drawn({}, { ...shown, listener });
-  await page.getByRole('radio', { name: '1 y' }).check();
+  await page.getByRole('radio', { name: '365 days' }).check();
   await page.locator('#traffic').getByText('The gateway does not answer.').waitFor();
   expect(await page.locator('#traffic canvas').count()).toBe(0);
 });
@@ -719,7 +894,7 @@ it('reports a lost connection, and reconnects', async () => {
   shown.ready = false;
   await page.getByText('Connection lost, retrying…').waitFor();
   // The old data stays.
-  expect(await page.locator('#clients tbody tr').count()).toBe(6);
+  expect(await page.locator('#clients tbody tr').count()).toBe(5);
   await page.screenshot({ path: join(screenshots, 'lost.png') });
   gone = false;
   shown.ready = true;
@@ -760,15 +935,56 @@ it('shows the current state of a real gateway', async () => {
   onTestFinished(() => page.close());
   await open(page, `http://127.0.0.1:${gateway.adminPort}/`);
   const row = page.locator('#backends tr', { hasText: backend });
-  await row.waitFor();
+  await row.getByText('Not tried yet').waitFor();
+  expect(await page.locator('#backends').innerText()).not.toContain('Healthy');
   const response = fetch(`${gateway.url}/v1/cocktails`);
   await row.locator('td.number', { hasText: /^1$/ }).first().waitFor();
   answer();
   expect(await (await response).text()).toBe('ok');
   await row.locator('td.number', { hasText: /^0$/ }).first().waitFor();
   expect((await fetch(`${gateway.url}/v2/cocktails`)).status).toBe(502);
-  await page.locator('#backends').getByText('Unreachable').waitFor();
+  await page.locator('#backends').getByText('Failing since').waitFor();
   expect(await page.locator('.lifecycle li .badge').allTextContents()).toEqual(['Active', 'Deprecated']);
+});
+
+it('claims no counterpart and no health that nobody has observed', async () => {
+  const { url: upstream } = await serve((_req, res) => res.end('ok'));
+  const { url: next } = await serve((req, res) => {
+    res.statusCode = req.url === '/profile' ? 404 : 200;
+    res.end('ok');
+  });
+  const store = join(temporaryFolder(), 'usage.db');
+  const snapshot = snapshotFrom({
+    gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0' },
+    usage: { store },
+    routes: { '/v1': { upstream, deprecation: '2026-03-01', sunset: '2026-06-30' }, '/v2': next },
+  });
+  const ledger = await ThreadedLedger.open(snapshot.usage);
+  const gateway = await startGateway(snapshot, { ledger });
+  onTestFinished(async () => {
+    await gateway.close();
+    await ledger.close();
+  });
+  const call = (path: string): Promise<unknown> => fetch(`http://127.0.0.1:${gateway.port}${path}`);
+  for (const path of ['/v1/profile', '/v1/drinks', '/v1/drinks']) await call(path);
+  const page = await browser.newPage({ locale: 'en-GB', viewport: { width: 1280, height: 900 } });
+  page.setDefaultTimeout(timeoutMs);
+  onTestFinished(() => page.close());
+  const rowOf = (route: string) => page.locator('#routes tbody tr', { hasText: route }).locator('td').last();
+  await open(page, `http://127.0.0.1:${gateway.adminPort}/`);
+  await rowOf('GET /profile').getByText('Not known (no contract)').waitFor();
+  await rowOf('GET /drinks').getByText('Not known (no contract)').waitFor();
+  expect(await page.locator('#routes').innerText()).toContain('It is not known whether v2 has these routes');
+  expect(await page.locator('main').innerText()).not.toContain('has a counterpart');
+  expect(await page.locator('#verdict, #figures').allInnerTexts()).not.toContain('1 of 1 healthy');
+  await call('/v2/profile');
+  await expect
+    .poll(() => fetch(`http://127.0.0.1:${gateway.adminPort}/api/versions/v1/retirement`).then((one) => one.text()))
+    .toContain('"status":404');
+  await page.reload();
+  await rowOf('GET /profile').getByText('v2 answers 404, so responses do not link to it').waitFor();
+  await rowOf('GET /drinks').getByText('Not known (no contract)').waitFor();
+  await page.screenshot({ path: join(screenshots, 'observed.png'), fullPage: true });
 });
 
 it('names the new successor after a reload', async () => {
@@ -1141,17 +1357,17 @@ describe('the filter by gateway', () => {
     const [traffic] = each.map(([first]) => first);
     expect(traffic).toBeGreaterThan(0);
     expect(await scopes(page)).toEqual([
-      ['Can it be retired? all gateways'],
-      ['Requests per day gw-3'],
-      ['If it were retired now all gateways'],
-      ['After the brownout all gateways'],
-      ['Responses compared this gateway'],
-      ['Compared with its contract this gateway'],
-      ['Clients that call v1 all gateways'],
-      ['Routes in use all gateways'],
-      ['Rate and latency by version this gateway'],
-      ['Traffic by version gw-3'],
-      ['Backends this gateway'],
+      ['Can it be retired? quiet period: last 7 days all gateways'],
+      ['Requests per day last 30 complete days gw-3'],
+      ['If it were retired now last 7 days all gateways'],
+      ['After the brownout  all gateways'],
+      ['Responses compared  this gateway'],
+      ['Compared with its contract  this gateway'],
+      ['Clients that call v1 last 7 days all gateways'],
+      ['Routes in use last 7 days all gateways'],
+      ['Rate and latency by version last 1 minute this gateway'],
+      ['Traffic by version last 7 days gw-3'],
+      ['Backends now this gateway'],
     ]);
     // Clients are never requested for one gateway.
     expect(requests.filter((url) => url.includes('instance=') && !url.includes('by=day'))).not.toContainEqual(
@@ -1178,16 +1394,16 @@ describe('the filter by gateway', () => {
 
   it('offers whole days only, because the fleet counts each gateway by day', async () => {
     const { page, requests } = await drawn({}, inFleet());
-    const ranges = () => page.locator('#range label').allTextContents();
-    await page.getByRole('radio', { name: '24 h' }).check();
+    const ranges = () => page.locator('#period label').allTextContents();
+    await page.getByRole('radio', { name: '1 day' }).check();
     await page.locator('#traffic[aria-busy=false]').waitFor();
     await filter(page).selectOption('gw-2');
-    await vi.waitFor(async () => expect(await ranges()).toEqual(['7 d', '30 d', '1 y']), timeoutMs);
+    await vi.waitFor(async () => expect(await ranges()).toEqual(['7 days', '30 days', '365 days']), timeoutMs);
     await vi.waitFor(() => expect(requests.at(-1)).not.toContain('24h'), timeoutMs);
-    expect(await page.getByRole('radio', { name: '7 d' }).isChecked()).toBe(true);
+    expect(await page.getByRole('radio', { name: '7 days' }).isChecked()).toBe(true);
     expect(requests.filter((url) => url.includes('instance=') && url.includes('step=hour'))).toEqual([]);
     await filter(page).selectOption('All gateways');
-    await vi.waitFor(async () => expect(await ranges()).toEqual(['24 h', '7 d', '30 d', '1 y']), timeoutMs);
+    await vi.waitFor(async () => expect(await ranges()).toEqual(['1 day', '7 days', '30 days', '365 days']), timeoutMs);
   });
 
   it('names the fleet as the scope of the verdict', async () => {
@@ -1242,7 +1458,7 @@ describe('without data, the page', () => {
   it('reports that nothing was recorded yet', async () => {
     const { page, complaints } = await visit({}, Object.assign(scene(), { usage: noUsage }));
     await page.getByText('No requests in this period.').waitFor();
-    await page.getByText('No client called v1 in the last 30 days.').waitFor();
+    await page.getByText('No client called v1 in the last 7 days.').waitFor();
     await page.getByText('No complete day has been recorded yet.').waitFor();
     await page.screenshot({ path: join(screenshots, 'empty.png'), fullPage: true });
     expect(complaints).toEqual([]);

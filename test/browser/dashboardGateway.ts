@@ -3,6 +3,7 @@ import { createAdmin } from '../../gateway/admin/app.ts';
 import type { FleetOperations } from '../../gateway/admin/operations.ts';
 import type { LedgerClient } from '../../gateway/admin/reading/ledgerClient.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
+import { type VersionWatch, watchStatus } from '../../gateway/editWatch/watchStatus.ts';
 import { type FleetJson, fleetJson } from '../../gateway/fleet/fleetJson.ts';
 import { instancesOf } from '../../gateway/fleet/fleetView.ts';
 import type { GatewayRow } from '../../gateway/fleet/membership.ts';
@@ -44,6 +45,8 @@ export interface Scene {
   readonly metrics: Metrics;
   readonly clock: { now(): number };
   fleet?: FleetOperations | undefined;
+  /** What became of the requests after the last edits. */
+  editWatches: readonly VersionWatch[];
   /** Undefined: no webhook is configured. */
   notify?: object | undefined;
   readonly listener: RequestListener;
@@ -54,8 +57,14 @@ export function scene(
   token?: string,
   routes: Readonly<Record<string, unknown>> = everyStage,
   usage: Readonly<Record<string, unknown>> = {},
+  retire: Readonly<Record<string, unknown>> = {},
 ): Scene {
-  const current = snapshotFrom({ routes, usage, ...(token !== undefined && { gateway: { admin_token: token } }) });
+  const current = snapshotFrom({
+    routes,
+    usage,
+    retire,
+    ...(token !== undefined && { gateway: { admin_token: token } }),
+  });
   const state: Omit<Scene, 'listener'> = {
     target: target('http://127.0.0.1:3001', 3),
     config: {
@@ -72,6 +81,7 @@ export function scene(
     outcome: { kind: 'unchanged' },
     workers: [{ pid: 4711, since: now - 5 * 3_600_000 }],
     metrics: busyMinute(),
+    editWatches: [],
     clock: { now: () => now },
   };
   const served = (name: string, targets: readonly TargetReport[]) => ({
@@ -106,6 +116,7 @@ export function scene(
           })),
         ),
       }),
+      editWatch: { status: () => state.editWatches.map(watchStatus) },
       notifier: () => state.notify && { status: () => state.notify ?? {}, test: async () => [] },
       clock: { now: () => state.clock.now() },
       traffic: new TrafficSamples(() => elapsed),
@@ -131,12 +142,45 @@ export function fleetOf(
   return {
     status: () => ({ ...fleetJson({ problem: undefined, now, instances }), ...changes }),
     refusal,
-    reasonsNotToStop: () => [],
+    stopBlockers: () => [],
     facts: () => ({ heard: instances.length, inFlight: 0, waiting: 0, gaps: [], remarksOnUnsent: [], notes: [] }),
     createCountsQuestion: () => ({ id: now, at: now }),
     awaitCounts: async () => new Map(),
     forget: async () => ({ forgotten: 0 }),
   };
+}
+
+/** 20 s after an edit, v2 loses requests, and nothing is known about v1. */
+export function watchesAfterEdit(): VersionWatch[] {
+  const [former, edited] = ['http://127.0.0.1:3002', 'http://127.0.0.1:3009/<b>'];
+  const changes = [`/v2: target ${edited} added, target ${former} removed`];
+  const watch: VersionWatch = {
+    version: 'v2',
+    jumped: 'yes',
+    state: 'watching',
+    edits: [{ at: now - 20_000, changes }],
+    until: now + 40_000,
+    before: { requests: 6_300, lost: { 404: 12 } },
+    beforeMs: 300_000,
+    after: { requests: 420, lost: { 404: 12, 502: 390 } },
+    afterMs: 20_000,
+    editedValues: () => [
+      {
+        version: '/v2',
+        section: 'routes',
+        key: 'routes./v2.upstream',
+        line: 12,
+        before: former,
+        after: edited,
+        undo: `routes.yaml:12  routes./v2.upstream: write ${former} instead of ${edited}`,
+      },
+    ],
+    foundAt: now - 15_000,
+    recoveredAt: undefined,
+    hasSilentWorker: false,
+  };
+  const none = { requests: 0, lost: {} };
+  return [watch, { ...watch, version: 'v1', jumped: 'not known', before: none, after: none, foundAt: undefined }];
 }
 
 /** v3 is the fastest and v1 the slowest; some responses of v1 are errors. */

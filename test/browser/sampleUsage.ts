@@ -95,8 +95,9 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
       clients: new Set(own.map(({ client }) => client)).size,
     }));
   return {
-    coveredSince: async () => thisHour - 35 * day,
+    coverage: async () => ({ since: thisHour - 35 * day, losses: [] }),
     namingRules: async () => ({ id: '', since: 0 }),
+    ...noUsageOfSizes,
     firstCalls: async () => [],
     totals,
     requests: totals,
@@ -144,9 +145,16 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
   };
 }
 
+const noUsageOfSizes = {
+  sizes: async () => [],
+  sizesSince: async () => 0,
+  answerSettings: async () => undefined,
+};
+
 /** An empty ledger. */
 export const noUsage: UsageQueries = {
-  coveredSince: async () => undefined,
+  ...noUsageOfSizes,
+  coverage: async () => ({ since: undefined, losses: [] }),
   namingRules: async () => ({ id: '', since: 0 }),
   firstCalls: async () => [],
   totals: async () => [],

@@ -18,7 +18,7 @@ const rest = 'gateway: { admin_token: "${ADMIN_TOKEN}" }\nusage: { store: ../.ve
 describe.skipIf(skipped)('docs/retire-a-version.md', () => {
   const { project, url, routes } = useStack();
 
-  it('works as written with containers', { timeout: 240_000 }, () =>
+  it('works as written with containers', { timeout: 600_000 }, () =>
     followRetirePage('docs/retire-a-version.md', {
       routes,
       url,

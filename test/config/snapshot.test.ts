@@ -73,7 +73,7 @@ it('has the defaults that the documentation names', () => {
     limits: { head: 16_384, url: 8192 },
     tls: undefined,
   });
-  expect(guard).toEqual({ quiet: 86_400_000, notice: 2_592_000_000, force: new Map() });
+  expect(guard).toEqual({ quiet: 86_400_000, notice: 2_592_000_000, trial: 10_000, force: new Map() });
   expect(usage).toEqual({
     identify: [{ by: 'header', name: 'x-client-id' }, { by: 'header', name: 'x-api-key' }, { by: 'user-agent' }],
     store: '/srv/.version-gateway/usage.db',

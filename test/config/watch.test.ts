@@ -14,17 +14,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { digestOf } from '../../gateway/config/referencedFiles.ts';
-import { watchFile } from '../../gateway/config/watch.ts';
+import { type WatchOptions, watchFile } from '../../gateway/config/watch.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from './temporary.ts';
 
 /** A folder with a routes.yaml, and how often its watch has called. */
-function watched(): { folder: string; file: string; calls: () => number } {
+function watched(options: Pick<WatchOptions, 'isRejected'> = {}): {
+  folder: string;
+  file: string;
+  calls: () => number;
+} {
   const folder = mkdtempSync(join(tmpdir(), 'watch-'));
   const file = join(folder, 'routes.yaml');
   writeFileSync(file, 'one');
   let calls = 0;
-  const watch = watchFile(file, () => (calls += 1), { lastReadDigest: digestOf('one') });
+  const watch = watchFile(file, () => (calls += 1), { ...options, lastReadDigest: digestOf('one') });
   onTestFinished(() => {
     watch.close();
     rmSync(folder, { recursive: true, maxRetries: 10 });
@@ -52,6 +56,32 @@ it.each(Object.entries(edits))('%s is reported once', async (_name, edit) => {
   writeFileSync(file, 'three');
   await eventually(() => expect(calls()).toBeGreaterThan(1));
   expect(calls()).toBe(2);
+});
+
+describe('a rejected content that is saved again', () => {
+  const saves: typeof edits = { ...edits, touch: (file) => void execFileSync('touch', [file]) };
+
+  it.each(Object.entries(saves))('by %s is reported again', async (_name, save) => {
+    const { folder, file, calls } = watched({ isRejected: () => true });
+    writeFileSync(file, 'two');
+    await eventually(() => expect(calls()).toBe(1));
+    save(file, folder);
+    await eventually(() => expect(calls()).toBe(2));
+  });
+
+  it('is not reported for another mode or owner, nor if it was accepted', async () => {
+    for (const isRejected of [true, false]) {
+      const { file, calls } = watched({ isRejected: () => isRejected });
+      writeFileSync(file, 'two');
+      await eventually(() => expect(calls()).toBe(1));
+      execFileSync(isRejected ? 'chmod' : 'touch', isRejected ? ['600', file] : [file]);
+      // A report of this change would come before that of the next edit.
+      await new Promise((done) => setTimeout(done, 400));
+      writeFileSync(file, 'three');
+      await eventually(() => expect(calls()).toBeGreaterThan(1));
+      expect(calls()).toBe(2);
+    }
+  });
 });
 
 it('a symbolic link that is replaced, as in a Kubernetes ConfigMap, is reported', async () => {

@@ -1,19 +1,21 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IDeployment } from 'kubernetes-models/apps/v1/Deployment';
 import type { IConfigMap } from 'kubernetes-models/v1/ConfigMap';
 import { describe, expect, it } from 'vitest';
 import { runIn } from '../cli/io.ts';
+import { makeAuthority } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 import { run } from '../support/process.ts';
 import { hasKubectl, type Manifest, objectNamed, overlay } from './support/kustomize.ts';
 import { mountConfigMaps, swapFiles } from './support/mountedConfig.ts';
 
-const env = { ADMIN_TOKEN: 'a'.repeat(48), FLEET_STORE: 'postgres://gateway@db/fleet', HOSTNAME: 'version-gateway-0' };
+const env = { ADMIN_TOKEN: 'a'.repeat(48), HOSTNAME: 'version-gateway-0' };
 
 /** The folders that the gateway of an overlay sees, and the files of its ConfigMaps. */
 async function mounted(name: string) {
   const objects = await overlay(name);
-  const kind = name === 'fleet-pvc' ? 'StatefulSet' : 'Deployment';
+  const kind = name === 'fleet' ? 'StatefulSet' : 'Deployment';
   const { spec } = objectNamed<Manifest & IDeployment>(objects, kind, 'version-gateway');
   const maps = objects.filter((object) => object.kind === 'ConfigMap') as (Manifest & IConfigMap)[];
   const files = new Map(maps.map(({ metadata, data = {} }) => [metadata.name, data]));
@@ -22,10 +24,17 @@ async function mounted(name: string) {
 }
 
 describe.skipIf(!hasKubectl)('the files that the pods mount', () => {
-  it.each(['single', 'fleet', 'fleet-pvc'])('are a valid configuration in the overlay %s', async (name) => {
-    const { config } = await mounted(name);
+  it.each(['single', 'fleet'])('are a valid configuration in the overlay %s', async (name) => {
+    const { config, root } = await mounted(name);
+    if (name === 'fleet') mountStoreSecret(root);
     const { code, stdout, stderr } = await runIn(config, ['check', '--strict', '--config', 'routes.yaml'], env);
     expect([code, stdout, stderr]).toEqual([0, expect.stringContaining('routes.yaml is valid.'), '']);
+  });
+
+  it('are needed: without the CA of the store the check fails', async () => {
+    const { config } = await mounted('fleet');
+    const { code, stdout } = await runIn(config, ['check', '--config', 'routes.yaml'], env);
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/fleet\.store\n.*store\/ca\.crt cannot be read/)]);
   });
 
   it('are needed: without the contract of a version the check fails', async () => {
@@ -75,3 +84,10 @@ describe.skipIf(!hasKubectl)('the files that the pods mount', () => {
     );
   });
 });
+
+/** The keys of the Secret version-gateway-store, as docs/kubernetes.md makes it. */
+function mountStoreSecret(root: string): void {
+  const folder = join(root, 'app', 'store');
+  writeFileSync(join(folder, 'ca.crt'), makeAuthority(root, 'ca').cert);
+  writeFileSync(join(folder, 'password'), 'secret');
+}

@@ -7,10 +7,11 @@ import type { IPodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisrup
 import type { IConfigMap } from 'kubernetes-models/v1/ConfigMap';
 import type { IService } from 'kubernetes-models/v1/Service';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { hasKubectl, type Manifest, objectNamed, overlay } from './support/kustomize.ts';
 import { schemaFaults } from './support/schema.ts';
 
-const overlays = ['single', 'fleet', 'fleet-pvc'] as const;
+const overlays = ['single', 'fleet'] as const;
 type Workload = Manifest & (IDeployment | IStatefulSet);
 
 if (!hasKubectl) console.log('The Kubernetes manifests are NOT CHECKED: their kubectl runs on Linux on x64 only.');
@@ -20,7 +21,7 @@ describe.skipIf(!hasKubectl).each(overlays)('the overlay %s', (name) => {
   let gateway: Workload;
   beforeAll(async () => {
     objects = await overlay(name, true);
-    gateway = objectNamed(objects, name === 'fleet-pvc' ? 'StatefulSet' : 'Deployment', 'version-gateway');
+    gateway = objectNamed(objects, name === 'fleet' ? 'StatefulSet' : 'Deployment', 'version-gateway');
   });
   const workloads = (): Workload[] =>
     objects.filter(({ kind }) => /^(?:Deployment|StatefulSet)$/.test(kind)) as Workload[];
@@ -105,16 +106,13 @@ describe.skipIf(!hasKubectl).each(overlays)('the overlay %s', (name) => {
     expect(maps.sort()).toEqual(['contract-v1', 'contract-v2', 'version-gateway', 'version-gateway-dashboard']);
   });
 
-  it('opens the admin listener to monitoring and other gateways only', () => {
+  it('opens the admin listener to monitoring only', () => {
     const { spec } = objectNamed<Manifest & INetworkPolicy>(objects, 'NetworkPolicy', 'version-gateway');
     expect(spec?.ingress).toEqual([
       { ports: [{ port: 'http' }] },
       {
         ports: [{ port: 'admin' }],
-        from: [
-          { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } },
-          { podSelector: { matchLabels: gateway.spec?.selector.matchLabels } },
-        ],
+        from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
       },
     ]);
   });
@@ -135,15 +133,12 @@ describe.skipIf(!hasKubectl)('the number of gateways', () => {
     const ledger = spec?.template.spec?.volumes?.find((volume) => volume.name === 'ledger');
     expect(ledger).toEqual({ name: 'ledger', persistentVolumeClaim: { claimName: 'ledger' } });
     expect(objects.some(({ kind }) => /Autoscaler|Budget/.test(kind))).toBe(false);
-    expect(JSON.stringify(objects)).not.toContain('FLEET_STORE');
+    expect(JSON.stringify(objects)).not.toContain('version-gateway-store');
   });
 
-  it.each([
-    ['fleet', 'Deployment'],
-    ['fleet-pvc', 'StatefulSet'],
-  ])('is up to the autoscaler in %s, which removes one at a time after 300 s', async (name, kind) => {
-    const objects = await overlay(name);
-    const gateway = objectNamed<Workload>(objects, kind, 'version-gateway');
+  it('is up to the autoscaler in the overlay fleet, which removes one at a time after 300 s', async () => {
+    const objects = await overlay('fleet');
+    const gateway = objectNamed<Workload>(objects, 'StatefulSet', 'version-gateway');
     expect(gateway.spec).not.toHaveProperty('replicas');
     const scaler = objectNamed<Manifest & IHorizontalPodAutoscaler>(
       objects,
@@ -151,26 +146,62 @@ describe.skipIf(!hasKubectl)('the number of gateways', () => {
       'version-gateway',
     );
     expect(scaler.spec).toMatchObject({
-      scaleTargetRef: { kind, name: 'version-gateway' },
+      scaleTargetRef: { kind: 'StatefulSet', name: 'version-gateway' },
       minReplicas: 3,
       behavior: { scaleDown: { stabilizationWindowSeconds: 300 } },
     });
     const budget = objectNamed<Manifest & IPodDisruptionBudget>(objects, 'PodDisruptionBudget', 'version-gateway');
     expect(budget.spec).toMatchObject({ maxUnavailable: 1, selector: gateway.spec?.selector });
-    const store = gateway.spec?.template.spec?.containers[0]?.env?.find((variable) => variable.name === 'FLEET_STORE');
-    expect(store?.valueFrom?.secretKeyRef).toEqual({ name: 'version-gateway', key: 'FLEET_STORE' });
   });
+});
 
-  it('does not decrease during a rollout of the overlay fleet', async () => {
-    const gateway = objectNamed<Manifest & IDeployment>(await overlay('fleet'), 'Deployment', 'version-gateway');
-    expect(gateway.spec?.strategy?.rollingUpdate).toEqual({ maxSurge: 1, maxUnavailable: 0 });
-  });
+describe.skipIf(!hasKubectl)('what a gateway of the overlay fleet remembers', () => {
+  const statefulSet = async () =>
+    objectNamed<Manifest & IStatefulSet>(await overlay('fleet'), 'StatefulSet', 'version-gateway').spec;
 
-  it('has a volume for each gateway in the overlay fleet-pvc', async () => {
-    const { spec } = objectNamed<Manifest & IStatefulSet>(await overlay('fleet-pvc'), 'StatefulSet', 'version-gateway');
+  it('is on a volume of its own, which it finds again after every kind of restart', async () => {
+    const spec = await statefulSet();
     expect(spec?.serviceName).toBe('gateways');
     expect(spec?.volumeClaimTemplates?.map(({ metadata }) => metadata?.name)).toEqual(['ledger']);
+    expect(spec?.persistentVolumeClaimRetentionPolicy).toEqual({ whenDeleted: 'Retain', whenScaled: 'Retain' });
     expect(spec?.template.spec?.volumes?.map(({ name }) => name)).not.toContain('ledger');
+  });
+
+  it('belongs to the name of its pod', async () => {
+    const spec = await statefulSet();
+    const hostname = spec?.template.spec?.containers[0]?.env?.find(({ name }) => name === 'HOSTNAME');
+    expect(hostname?.valueFrom?.fieldRef?.fieldPath).toBe('metadata.name');
+  });
+
+  it('does not depend on a platform that marks gateways as gone, nor on gateways that serve without the store', () => {
+    const { fleet } = parse(readFileSync('deploy/kubernetes/overlays/fleet/routes.yaml', 'utf8'));
+    expect(Object.keys(fleet)).toEqual(['store', 'password_file', 'name']);
+  });
+
+  it.each(overlays)('is not in a folder that dies with the pod in the overlay %s', async (name) => {
+    const objects = await overlay(name);
+    const gateway = objectNamed<Workload>(objects, name === 'fleet' ? 'StatefulSet' : 'Deployment', 'version-gateway');
+    expect(JSON.stringify(gateway)).not.toContain('emptyDir');
+  });
+});
+
+describe.skipIf(!hasKubectl)('the Secret of the store', () => {
+  it('is mounted as a folder that the gateway can read, and is not in the environment', async () => {
+    const { spec } = objectNamed<Workload>(await overlay('fleet'), 'StatefulSet', 'version-gateway');
+    const pod = spec?.template.spec;
+    expect(pod?.volumes?.find(({ name }) => name === 'store')).toEqual({
+      name: 'store',
+      secret: { secretName: 'version-gateway-store', defaultMode: 0o440 },
+    });
+    // Kubernetes gives the files to this group.
+    expect(pod?.securityContext).toMatchObject({ runAsGroup: 1000, fsGroup: 1000 });
+    const [container] = pod?.containers ?? [];
+    expect(container?.volumeMounts?.find(({ name }) => name === 'store')).toEqual({
+      name: 'store',
+      mountPath: '/app/store',
+      readOnly: true,
+    });
+    expect(container?.env?.map(({ name }) => name).sort()).toEqual(['ADMIN_TOKEN', 'HOSTNAME']);
   });
 });
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, get, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
@@ -28,12 +29,16 @@ const scenarios: Readonly<Record<string, (commands: readonly ShownCommand[]) => 
   'docs/discovery.md: curl http://127.0.0.1:8080/': async (commands) => check(commands, await startSamples()),
 
   'docs/troubleshooting.md: npx version-gateway check': async (commands) => {
-    const folder = folderWith({ 'routes.yaml': readmeRoutes().replace(/sunset: .*/, 'sunset: 2026-05-01') });
+    const folder = folderWith({
+      'routes.yaml': readmeRoutes()
+        .replace(/deprecation: .*/, 'deprecation: 2026-06-30')
+        .replace(/sunset: .*/, 'sunset: 2026-05-01'),
+    });
     await check(commands, { folder });
   },
 
   'docs/reload.md: curl -X POST': async ([shown]) => {
-    const announced = readmeRoutes().replace(/sunset: .*/, 'sunset: 2029-06-30');
+    const announced = announcedRoutes();
     const active = announced.replace(/ +(?:deprecation|sunset): .*\n/g, '');
     const place = await startSamples(active);
     const file = join(place.folder, 'routes.yaml');
@@ -61,10 +66,13 @@ const scenarios: Readonly<Record<string, (commands: readonly ShownCommand[]) => 
   },
 
   'docs/reload.md: npx version-gateway check --against-running': async (commands) => {
-    const announced = readmeRoutes().replace(/sunset: .*/, 'sunset: 2029-06-30');
+    const announced = announcedRoutes();
     const place = await startSamples(announced.replace(/ +sunset: .*\n/, ''));
     const folder = folderWith({ 'routes.yaml': withRealPorts(announced, place.ports) });
-    await check(commands, { ...place, folder }, (text) => text.replace(/since \d[^)]+/, 'since 2026-11-20T09:00:00Z'));
+    const named = (text: string): string => text.replace(/ uses \S+, not routes\.yaml\./, ', with routes.yaml.');
+    await check(commands, { ...place, folder }, (text) =>
+      named(text).replace(/since \d\S+Z/, 'since 2026-11-20T09:00:00Z'),
+    );
   },
 
   'docs/running.md: npx version-gateway status': async ([shown]) => {
@@ -92,7 +100,9 @@ routes:
       if (text.endsWith('3 requests in flight\n')) release(2);
       if (text.endsWith('1 request in flight\n')) release(1);
     });
-    expect(printed.trimEnd()).toBe(shown?.output);
+    const [named = '', ...lines] = printed.trimEnd().split('\n');
+    expect(named).toMatch(/^Gateway \S+ at http:\/\/127\.0\.0\.1:\d+, with routes\.yaml\.$/);
+    expect(lines).toEqual(shown?.output.split('\n').slice(1));
   },
 
   'docs/usage.md: npx version-gateway tag': async (commands) => {
@@ -171,6 +181,7 @@ routes:
 // Blocks that another test runs.
 const elsewhere: Readonly<Record<string, string>> = {
   'docs/compat.md: npx version-gateway compat': 'test/docs/compat.test.ts',
+  'docs/retire-a-version.md: ': 'test/e2e/retirePage.test.ts',
 };
 
 describe('the console blocks of the documentation', () => {
@@ -198,6 +209,14 @@ describe('the console blocks of the documentation', () => {
 
 function readmeRoutes(): string {
   return readmeBlock('yaml', 'routes:');
+}
+
+/** With a sunset in the future. */
+function announcedRoutes(): string {
+  return readmeRoutes()
+    .replace(/deprecation: .*/, 'deprecation: 2026-06-30')
+    .replace(/sunset: .*/, 'sunset: 2029-06-30')
+    .replace(/ +after_sunset: .*\n/, '');
 }
 
 function folderWith(files: Readonly<Record<string, string>>): string {
@@ -274,7 +293,8 @@ ${withRealPorts(command, ports)}`;
   child.stderr.on('data', add);
   await once(child, 'close');
   const shownPorts = ports.reduce((result, [shown, real]) => result.replaceAll(`:${real}`, `:${shown}`), text);
-  return shownPorts.replaceAll('\r', '').trimEnd();
+  // A gateway that is not in a fleet is named after its host.
+  return shownPorts.replaceAll('\r', '').replaceAll(`Gateway ${hostname()} `, 'Gateway web-1 ').trimEnd();
 }
 
 function withRealPorts(text: string, ports: Place['ports'] = []): string {

@@ -21,11 +21,12 @@ export function consoleBlocks(): ConsoleBlock[] {
     .filter((page) => page.endsWith('.md'))
     .flatMap((page) => {
       const blocks = readFileSync(page, 'utf8').matchAll(/^( *)```console\n(.*?)^ *```$/gms);
-      return [...blocks].map(([, indent = '', text = '']) => ({ page, commands: commandsOf(text, indent) }));
+      return [...blocks].map(([, indent = '', text = '']) => ({ page, commands: commandsIn(text, indent) }));
     });
 }
 
-function commandsOf(text: string, indent: string): ShownCommand[] {
+/** The commands of the text of a console block. */
+export function commandsIn(text: string, indent = ''): ShownCommand[] {
   const lines = text.split('\n').map((line) => line.slice(indent.length));
   const commands: { command: string; output: string[] }[] = [];
   let isContinued = false;

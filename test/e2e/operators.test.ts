@@ -115,7 +115,8 @@ describe('check --against-running', () => {
       expect.stringContaining('A reload of the running gateway would change nothing'),
     ]);
 
-    const sound = `${kept}  /v2: ${upstream}\n`;
+    // Nothing listens at the upstream.
+    const sound = `${kept}  /v2: ${upstream}\nguard: { trial: off }\n`;
     const changed = await edited(sound);
     expect(changed.code).toBe(0);
     expect(changed.stdout).toContain(
@@ -125,7 +126,10 @@ describe('check --against-running', () => {
     const json = await edited(sound, '--format', 'json');
     expect([json.code, JSON.parse(json.stdout)]).toEqual([
       0,
-      expect.objectContaining({ ok: true, running: { kind: 'reloaded', changes: ['/v2: added, active'], forced: [] } }),
+      expect.objectContaining({
+        ok: true,
+        running: expect.objectContaining({ kind: 'reloaded', changes: ['/v2: added, active'], forced: [] }),
+      }),
     ]);
 
     const refused = await edited(kept.replace('2099', '2098'));
@@ -176,7 +180,7 @@ describe('check --against-running', () => {
       /With its environment and folder, the file has these faults:\n {2}\S+:2:\d+ {2}routes\.\/v1\.upstream\n/,
     );
     const json = await runIn(folder, [...args, '--format', 'json'], { ONLY_HERE: upstream });
-    expect([json.code, JSON.parse(json.stdout)]).toMatchObject([1, { ok: true, running: { kind: 'faulty' } }]);
+    expect([json.code, JSON.parse(json.stdout)]).toMatchObject([1, { ok: false, running: { kind: 'faulty' } }]);
   });
 });
 
@@ -280,11 +284,11 @@ it('a missing file is reported, once, until it is back', async () => {
   await vi.waitFor(async () => expect(await failure()).toBeNull(), 30_000);
 });
 
-it('a target that was not contacted yet is not shown as unreachable', async () => {
+it('a target that was not contacted yet is shown as not tried', async () => {
   const { file } = folderWith(`  /v1: ${upstream}\n`);
   const { admin, base } = await start(file);
   const status = async (): Promise<string> => (await runIn('/', ['status', '--admin', admin])).stdout;
-  expect(await status()).toMatch(/127\.0\.0\.1:1 {2}healthy {2}0 in flight/);
+  expect(await status()).toMatch(/127\.0\.0\.1:1 {2}not tried yet {2}0 in flight now/);
   expect((await fetch(`${base}/v1/x`)).status).toBe(502);
-  expect(await status()).toMatch(/127\.0\.0\.1:1 {2}unreachable {2}0 in flight/);
+  expect(await status()).toMatch(/127\.0\.0\.1:1 {2}failing since \S+, unreachable {2}0 in flight now/);
 });

@@ -9,7 +9,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
 
-const untilItEnds = { timeout: 120_000 };
+const untilItEnds = { timeout: 240_000 };
 
 interface Gateway {
   readonly child: ChildProcess;
@@ -45,14 +45,14 @@ async function startUnread(workers: number, drain: string, upstream: string, nod
   await eventually(() => {
     banner += readAvailable(reader);
     expect(banner, errors).toContain('/readyz');
-  }, 30_000);
+  });
   const port = Number(/listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(banner)?.[1]);
   return { child, stderr: () => errors, port, reader } satisfies Gateway;
 }
 
 it.each([1, 2])('stops while its stdout is not read, %i workers', untilItEnds, async (workers) => {
   const { url } = await startBackend();
-  const gateway = await startUnread(workers, '1s', url);
+  const gateway = await startUnread(workers, '20s', url);
   // More than a pipe buffers.
   for (let count = 0; count < 100; count += 1) await ask(gateway.port, `/v1/${'x'.repeat(1000)}`);
   expect(await stop(gateway)).toBe(0);
@@ -60,7 +60,7 @@ it.each([1, 2])('stops while its stdout is not read, %i workers', untilItEnds, a
 
 it.each([1, 2])('stops after the reader of its stdout has exited, %i workers', untilItEnds, async (workers) => {
   const { url } = await startBackend();
-  const gateway = await startUnread(workers, '1s', url);
+  const gateway = await startUnread(workers, '20s', url);
   closeSync(gateway.reader);
   await ask(gateway.port, '/v1/x');
   await eventually(() => expect(gateway.stderr()).toContain('EPIPE'), 10_000);
@@ -69,7 +69,7 @@ it.each([1, 2])('stops after the reader of its stdout has exited, %i workers', u
 
 it.each([1, 2])('stops while a thread of libuv is blocked, %i workers', untilItEnds, async (workers) => {
   const { url } = await startBackend();
-  const gateway = await startUnread(workers, '1s', url, blockedThread());
+  const gateway = await startUnread(workers, '20s', url, blockedThread());
   await ask(gateway.port, '/v1/x');
   expect(await stop(gateway)).toBe(0);
 });

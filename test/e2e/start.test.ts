@@ -25,8 +25,8 @@ it('the shipped routes.yaml serves both services, and v1 links to its successor'
 
   const drink = await fetch(`${base}/v1/drinks/7`);
   expect(await drink.json()).toMatchObject({ title: 'Mojito', price: '8.50' });
-  expect(drink.headers.get('deprecation')).toBe('@1782777600');
-  expect(drink.headers.get('sunset')).toBe('Sat, 30 Jun 2029 23:59:59 GMT');
+  expect(drink.headers.get('deprecation')).toBe('@1735603200');
+  expect(drink.headers.get('sunset')).toBe('Mon, 30 Jun 2025 23:59:59 GMT');
   expect(drink.headers.get('link')).toContain('</v2/cocktails/7>; rel="successor-version"');
 
   const cocktail = await fetch(`${base}/v2/cocktails/7`);

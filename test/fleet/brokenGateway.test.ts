@@ -30,6 +30,7 @@ it('a gateway that the store has lost and that cannot reach the store still serv
     store,
     name: 'gw-1',
     routes: { '/v1': { ...ended, retired: true }, '/v2': ended.upstream },
+    settings: { guard: { quiet: 'off' } },
   });
   await one.printed(/→ retired/);
   two.child.kill('SIGSTOP');

@@ -22,7 +22,7 @@ export async function countInFleet(server: PostgresServer, total: number): Promi
   const routes = { '/v1': service, '/v2': service, '/v3': service };
   const direct = await server.database();
   const proxy = await startTcpProxy(server.port);
-  proxy.dropReplies(5, 'SELECT version_gateway.write_batch_1');
+  proxy.dropReplies(5, 'version_gateway.write_batch_2(');
   const store = direct.replace(`:${server.port}/`, `:${proxy.port}/`);
   const settings = {
     log: { access: 'off' },
@@ -63,7 +63,8 @@ export async function countInFleet(server: PostgresServer, total: number): Promi
   );
 
   const sent: Record<string, number> = {};
-  const agent = new Agent({ keepAlive: true, maxSockets: 24 });
+  // A worker that stops closes its idle connections, and a request may be on its way over one of them.
+  const agent = new Agent({ keepAlive: false, maxSockets: 24 });
   let happening = Promise.resolve();
   let next = 0;
   const loop = async (): Promise<void> => {

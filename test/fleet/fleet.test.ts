@@ -62,19 +62,18 @@ it('reports counts that its ledger cannot write as missing in the store, and has
   const { fleet, ledger } = await startMember(store, { usage: join(folder, 'kept', 'usage.db') });
   const { member } = fleet;
   const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' } });
-  const beat = () => member.register(snapshot, Date.now());
+  const beat = () => member.register(snapshot, Date.now);
   await beat();
-  expect([member.status().gateways, member.reasonOfGap(1)]).toMatchObject([
-    [{ state: 'heard', spooled: 0 }],
-    undefined,
-  ]);
+  const report = { versions: [], workers: [] };
+  const gaps = () => member.facts('v1', 1, { report, ...member.createCountsQuestion() }).gaps;
+  expect([member.status().gateways, gaps()[0]?.text]).toMatchObject([[{ state: 'heard', spooled: 0 }], undefined]);
   ledger.add([row('v1', 'x-client-id:ios', Date.now())]);
   await ledger.flush();
   // Heartbeats do not update it while the store does not answer.
   await eventually(() => expect(member.status().gateways).toMatchObject([{ spooled: 1 }]));
   await eventually(async () => {
     await beat();
-    expect(member.reasonOfGap(1)).toMatch(
+    expect(gaps()[0]?.text).toMatch(
       /^Gateway gw-1 has 1 row of counts that are not in this ledger yet; the oldest is from \d+ s ago\.$/,
     );
   });
@@ -118,6 +117,7 @@ it('reports once that it cannot compare its configuration with that of the fleet
     hash: configHash(announced),
     gateway: 'gw-2',
     age: 0,
+    answers: '{}',
   });
   await postgres.close();
   let questions = 0;
@@ -127,7 +127,7 @@ it('reports once that it cannot compare its configuration with that of the fleet
     readUsage: async () => {
       questions += 1;
       if (questions < 3) throw new Error('no worker answers');
-      return { lastCalled: () => undefined };
+      return { calls: () => undefined };
     },
     onAccepted: () => {},
     clock: { now: Date.now },

@@ -23,6 +23,8 @@ export interface FleetGatewayOptions {
   readonly fleet?: Readonly<Record<string, unknown>>;
   /** The folder of an earlier run, with its ledger. */
   readonly folder?: string;
+  /** How far its clock is ahead, ms. */
+  readonly clockOffset?: number;
 }
 
 // Short, so that tests wait little. A machine that is busy must not make a gateway look silent.
@@ -32,12 +34,19 @@ export const quick = { heartbeat: '200ms', silent_after: '4s' };
 export async function startFleetGateway(options: FleetGatewayOptions): Promise<FleetGateway> {
   const folder = options.folder ?? temporaryFolder();
   writeMountedRoutes(folder, options);
-  const running = run(process.execPath, ['gateway/main.ts', 'start', '--config', join(folder, 'routes.yaml')]);
+  const running = startProcess(folder, options);
   // After SIGSTOP, a process ends on SIGTERM only once it is continued.
   onTestFinished(() => void running.child.kill('SIGCONT'));
   const [, port] = await running.printed(/listens on http:\/\/127\.0\.0\.1:(\d+)/);
   const [, admin = ''] = await running.printed(/http:\/\/(127\.0\.0\.1:\d+)\/readyz/);
   return { ...running, port: Number(port), admin, folder };
+}
+
+/** Starts a gateway with the routes.yaml in this folder, and does not wait until it serves clients. It is ended after the test. */
+export function startProcess(folder: string, { clockOffset }: Pick<FleetGatewayOptions, 'clockOffset'> = {}): Running {
+  const clock = clockOffset === undefined ? [] : ['--import', './test/support/clockOffset.mjs'];
+  const args = [...clock, 'gateway/main.ts', 'start', '--config', join(folder, 'routes.yaml')];
+  return run(process.execPath, args, { CLOCK_OFFSET_MS: String(clockOffset ?? 0) });
 }
 
 /**
@@ -53,6 +62,8 @@ export function writeMountedRoutes(
     gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s' },
     usage: { store: join(folder, 'usage.db') },
     ...settings,
+    // The upstreams of these tests need not exist. The quiet period is short, so that a version may end soon after a start.
+    guard: { trial: 'off', quiet: '1s', ...(settings?.['guard'] as object | undefined) },
     fleet: { store, name, ...quick, ...fleet },
   });
   const data = `..${Date.now()}${Math.random()}`;

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { FleetView, fleetFacts, ledgerGaps, reasonsNotToStop } from '../../gateway/fleet/fleetView.ts';
+import {
+  FleetView,
+  fleetFacts,
+  ledgerGaps,
+  stopBlockers,
+  unregisteredBlockers,
+  unregisteredGaps,
+} from '../../gateway/fleet/fleetView.ts';
 import type { GatewayRow } from '../../gateway/fleet/membership.ts';
 import { activeLoad, gatewayRow, retiredLoad } from './gatewayRow.ts';
 
@@ -128,6 +135,9 @@ describe('the state of a gateway', () => {
 });
 
 describe('what blocks the stop of a version', () => {
+  const v1 = { version: 'v1', addresses: ['v1.internal:3001'], isAdapted: false };
+  const { targets: _targets, ...ofEarlierRelease } = activeLoad;
+  const stopReasons = (view: FleetView) => stopBlockers(view, v1).map(({ text }) => text);
   const retired = (name: string, heard: number, idleSince: number | null, inFlight = 0) =>
     gatewayRow(name, heard, { versions: { v1: retiredLoad(idleSince, inFlight) } });
 
@@ -151,6 +161,54 @@ describe('what blocks the stop of a version', () => {
     ],
     ['its own first idle heartbeat', [retired('a', now, now)], [], ['waiting for the next heartbeat of a']],
     [
+      'another version with the same backend',
+      [
+        retired('a', now, 1),
+        gatewayRow('b', now, { versions: { v2: { ...activeLoad, targets: ['v2.internal:80', 'v1.internal:3001'] } } }),
+      ],
+      [],
+      ['b uses v1.internal:3001 for /v2'],
+    ],
+    [
+      'another version with a backend that only another gateway has for it',
+      [
+        gatewayRow('a', now, { versions: { v1: { ...retiredLoad(1), targets: ['v1b.internal:80'] } } }),
+        gatewayRow('b', now, { versions: { v2: { ...activeLoad, targets: ['v1b.internal:80'] } } }),
+      ],
+      [],
+      ['b uses v1b.internal:80 for /v2'],
+    ],
+    [
+      'a gateway of an earlier release, which does not report its backends',
+      [retired('a', now, 1), gatewayRow('b', now, { versions: { v2: ofEarlierRelease } })],
+      [],
+      ['b has an earlier release, which does not report the backends of /v2'],
+    ],
+    [
+      'requests of another version that has ended to the same backend',
+      [
+        retired('a', now, 1),
+        gatewayRow('b', now, { versions: { v0: { ...retiredLoad(null, 2), targets: ['v1.internal:3001'] } } }),
+        gatewayRow('c', now, {
+          versions: { v0: { ...retiredLoad(null), stage: 'removed', waiting: 1, targets: ['v1.internal:3001'] } },
+        }),
+        gatewayRow('d', now, { versions: { v0: { ...retiredLoad(null, 2), targets: ['v0.internal:80'] } } }),
+      ],
+      [],
+      ['b has 2 requests of /v0 to v1.internal:3001', 'c has 1 request of /v0 to v1.internal:3001'],
+    ],
+    [
+      'a worker that does not answer, and may have such requests',
+      [
+        retired('a', now, 1),
+        gatewayRow('b', now, {
+          versions: { v0: { ...retiredLoad(null), incomplete: true, targets: ['v1.internal:3001'] } },
+        }),
+      ],
+      [],
+      ['b has a worker that does not answer, and may have requests of /v0 to v1.internal:3001'],
+    ],
+    [
       'every reason',
       [
         retired('a', now, null, 1),
@@ -161,18 +219,48 @@ describe('what blocks the stop of a version', () => {
       ['a has 1 request in flight', 'b not heard for 41 s', 'c still serves it'],
     ],
   ])('is %s', (_name, rows, unheardAddresses, expected) => {
-    expect(reasonsNotToStop(viewOf(rows, unheardAddresses).view, 'v1')).toEqual(expected);
+    expect(stopReasons(viewOf(rows, unheardAddresses).view)).toEqual(expected);
   });
 
   it('is a store that does not answer', () => {
     const { view } = viewOf([retired('a', now, 1)]);
     view.fail('connection refused');
-    expect(reasonsNotToStop(view, 'v1')).toEqual(['the shared store does not answer (connection refused)']);
+    expect(stopReasons(view)).toEqual(['the shared store does not answer (connection refused)']);
   });
 
   it('is nothing once each gateway was heard after the last one became idle', () => {
     const { view } = viewOf([retired('a', now - 499, 1), retired('b', now, now - 500), gatewayRow('without v1', now)]);
-    expect(reasonsNotToStop(view, 'v1')).toEqual([]);
+    expect(stopReasons(view)).toEqual([]);
+  });
+
+  it('is not a gateway that has retired the version with the same backend', () => {
+    const sameBackend = { versions: { v2: { ...retiredLoad(1), targets: ['v1.internal:3001'] } } };
+    expect(stopReasons(viewOf([retired('a', now, 1), gatewayRow('b', now, sameBackend)]).view)).toEqual([]);
+  });
+
+  it('with an adapter, is a gateway that still uses the backend, or that was not heard', () => {
+    const adapted = { ...activeLoad, targets: ['v2.internal:80'], adapted: true };
+    const reasons = (rows: GatewayRow[]) =>
+      stopBlockers(viewOf(rows).view, { ...v1, isAdapted: true }).map(({ text }) => text);
+    const ofOthers = 'other gateways may have requests in flight from before the adapter';
+    const done = gatewayRow('a', now, {
+      versions: { v1: adapted, v2: { ...activeLoad, targets: ['v2.internal:80'] } },
+    });
+    expect(reasons([done])).toEqual([ofOthers]);
+    const notYet = gatewayRow('b', now, { versions: { v1: { ...activeLoad, targets: ['v1.internal:3001'] } } });
+    expect(reasons([done, notYet, gatewayRow('c', now - 41_000)])).toEqual([
+      'b uses v1.internal:3001 for /v1',
+      'c not heard for 41 s',
+      ofOthers,
+    ]);
+  });
+
+  it('is known only if a gateway uses the backend', () => {
+    const used = (...rows: GatewayRow[]) => stopBlockers(viewOf(rows).view, v1).map((one) => one.used);
+    const [idle, serving] = [retired('a', now, 1), gatewayRow('b', now, { versions: { v1: activeLoad } })];
+    expect(used(idle, serving, retired('c', now, null, 3))).toEqual(['yes', 'yes']);
+    expect(used(idle, retired('b', now - 41_000, 1), retired('c', now, null))).toEqual(['not known', 'not known']);
+    expect(used(retired('a', now, now))).toEqual(['not known']);
   });
 
   it('is not a gateway that has left or is gone', () => {
@@ -182,7 +270,7 @@ describe('what blocks the stop of a version', () => {
       gatewayRow('b', now - day, { ...serves, leftAt: now - day }),
       gatewayRow('c', now - day, { ...serves, goneAt: now }),
     ]);
-    expect(reasonsNotToStop(view, 'v1')).toEqual([]);
+    expect(stopReasons(view)).toEqual([]);
   });
 });
 
@@ -244,14 +332,8 @@ describe('what is missing in the shared ledger', () => {
     ],
     ['nothing because a clock differs by less', [gatewayRow('a', now, { skewMs: -3_600_000 })], [], []],
     [
-      'the counts of a gateway that is gone',
-      [gatewayRow('gw-4', now - 2 * day, { goneAt: now, spooled: 1 })],
-      [],
-      ['counts_lost: Gateway gw-4 is gone, last heard 2 days ago, and 1 row of its counts never reached this ledger.'],
-    ],
-    [
-      'nothing once the quiet period has passed since',
-      [gatewayRow('gw-4', now - 7 * day, { goneAt: now, spooled: 1 })],
+      'nothing of a gateway that is gone: the ledger has its losses',
+      [gatewayRow('gw-4', now - day, { goneAt: now, spooled: 1 })],
       [],
       [],
     ],
@@ -265,6 +347,37 @@ describe('what is missing in the shared ledger', () => {
       ledgerGaps(viewOf([gatewayRow('a', now, { skewMs })]).view, silentAfter, 3_600_000).map(({ code }) => code);
     expect(codes(360_001)).toEqual(['clock_differs']);
     expect(codes(360_000)).toEqual([]);
+  });
+
+  it('is the wrong clock of a run that has ended, until the quiet period has passed', () => {
+    const texts = (skewMs: number, ended: number) => {
+      const { view } = viewOf([]);
+      view.update({ now, rows: [], unheardAddresses: [], mistimedRuns: [{ name: 'gw-2', skewMs, ended }] });
+      return ledgerGaps(view, silentAfter, 3_600_000).map(({ text }) => text);
+    };
+    expect(texts(-400_000, now - 60_000)).toEqual([
+      'The clock of gateway gw-2 was 6 min behind in a run that ended 1 min ago: its calls have the wrong time.',
+    ]);
+    expect(texts(-360_000, now - 60_000)).toEqual([]);
+    expect(texts(-400_000, now - 3_600_000)).toEqual([]);
+  });
+
+  it('with fleet.start: serve, is any gateway that fleet.members does not tell of', () => {
+    const members = { host: 'gateways', port: 9901 };
+    const codes = (...args: Parameters<typeof unregisteredGaps>) => unregisteredGaps(...args).map(({ text }) => text);
+    expect(codes({ start: 'wait', members: undefined }, 'it was not looked up yet')).toEqual([]);
+    expect(codes({ start: 'serve', members }, undefined)).toEqual([]);
+    expect(codes({ start: 'serve', members: undefined }, undefined)).toEqual([
+      'With fleet.start: serve, a gateway may serve clients before the shared store knows it, and fleet.members is not set, so it is not known which gateways exist.',
+    ]);
+    expect(codes({ start: 'serve', members }, 'queryA ESERVFAIL gateways')).toEqual([
+      expect.stringContaining('fleet.members cannot be used: queryA ESERVFAIL gateways, so'),
+    ]);
+    expect(unregisteredBlockers({ start: 'wait', members: undefined }, 'it was not looked up yet')).toEqual([]);
+    expect(unregisteredBlockers({ start: 'serve', members }, undefined)).toEqual([]);
+    expect(unregisteredBlockers({ start: 'serve', members: undefined }, undefined)).toEqual([
+      { text: 'gateways that are not known (fleet.start is serve, and fleet.members is not set)', used: 'not known' },
+    ]);
   });
 
   it('is unknown while the store does not answer', () => {
@@ -288,20 +401,21 @@ describe('the facts of a verdict', () => {
     expect(fleetFacts(view, 'v1', 'id-of-self', silentAfter, day)).toMatchObject({ heard: 3, inFlight: 4, waiting: 2 });
   });
 
-  it('note a gateway that is gone and had no waiting counts, for the length of the quiet period', () => {
+  it('note a gateway that is gone, and the time in which its calls are not known, for the length of the quiet period', () => {
     const goneReason = 'the machine is broken';
-    const { view } = viewOf([
-      gatewayRow('lately', now - 3_600_000, { goneAt: now, goneReason }),
-      gatewayRow('long ago', now - day, { goneAt: now, goneReason }),
+    const at = Date.parse('2026-11-23T21:10:00Z');
+    const view = new FleetView(silentAfter, () => 0);
+    const rows = [
+      gatewayRow('lately', at - 3_600_000, { goneAt: at, goneReason }),
+      gatewayRow('reported', at - 3_600_000, { goneAt: at, endedAt: at - 3_579_000, spooled: 2 }),
+      gatewayRow('long ago', at - 2 * day, { goneAt: at - day, goneReason }),
+    ];
+    view.update({ now: at, rows, unheardAddresses: [] });
+    const facts = fleetFacts(view, 'v1', '', silentAfter, day);
+    expect(facts.gaps).toEqual([]);
+    expect(facts.notes.map(({ code, text }) => `${code}: ${text}`)).toEqual([
+      'gateway_gone: Gateway lately is gone (the machine is broken). It was last heard at 2026-11-23T20:10:00Z and was marked as gone at 2026-11-23T21:10:00Z: its calls of this time (1 h) are not known.',
+      'gateway_gone: Gateway reported is gone. It was last heard at 2026-11-23T20:10:00Z and ended at 2026-11-23T20:10:21Z, as reported: its calls of this time (21 s) are not known, and 2 rows of its counts never reached this ledger.',
     ]);
-    expect(fleetFacts(view, 'v1', '', silentAfter, day)).toMatchObject({
-      gaps: [],
-      notes: [
-        {
-          code: 'gateway_gone',
-          text: 'Gateway lately is gone (the machine is broken), last heard 1 h ago: up to 5 s of its counts may be missing.',
-        },
-      ],
-    });
   });
 });

@@ -49,7 +49,7 @@ it.each([
 
     expect(await ask(one, 'fleet', 'forget', 'gw-3', '--reason', 'its machine is broken')).toMatchObject({
       code: 0,
-      stdout: 'gw-3 is marked as gone\n',
+      stdout: expect.stringMatching(/\n\ngw-3 is marked as gone\n$/),
     });
     for (const gateway of [one, two]) await eventually(async () => expect(await stateSeenBy(gateway)).toBe('gone'));
     expect((await ask(two, 'fleet')).stdout).toContain('gw-3 is gone: its machine is broken');

@@ -9,6 +9,8 @@ export function identity(name: string, options: Partial<GatewayIdentity> = {}): 
     release: '1.0.0',
     addresses: [],
     silentAfter: undefined,
+    began: Date.now(),
+    previous: undefined,
     ...options,
   };
 }
@@ -35,12 +37,19 @@ export function gatewayRow(name: string, heard: number, options: Partial<Gateway
     leftAt: undefined,
     goneAt: undefined,
     goneReason: undefined,
+    endedAt: undefined,
     ...options,
   };
 }
 
 export function retiredLoad(idleSince: number | null, inFlight = 0): StoredVersionLoad {
-  return { stage: 'retired', in_flight: inFlight, waiting: 0, idle_since: idleSince };
+  return { stage: 'retired', in_flight: inFlight, waiting: 0, targets: [], idle_since: idleSince };
 }
 
-export const activeLoad: StoredVersionLoad = { stage: 'active', in_flight: 0, waiting: 0, idle_since: null };
+export const activeLoad: StoredVersionLoad = {
+  stage: 'active',
+  in_flight: 0,
+  waiting: 0,
+  targets: [],
+  idle_since: null,
+};

@@ -29,10 +29,19 @@ const busy = gatewayState({ versions: { v1: { stage: 'active', in_flight: 3, wai
 
 /** Heartbeats that write to the store directly, and what they report. */
 function beating(settings: Partial<FleetSettings> = {}) {
-  const defaults = { store: '', passwordFile: undefined, name: 'gw-1', heartbeat: 100, silentAfter: 1_000, spool: 1 };
+  const defaults = {
+    store: '',
+    passwordFile: undefined,
+    name: 'gw-1',
+    heartbeat: 100,
+    silentAfter: 1_000,
+    start: 'wait',
+    spool: 1,
+  } as const;
   const reports: MembershipReport[] = [];
   const heartbeats = new Heartbeats(sql, { members: undefined, ...defaults, ...settings }, (one) => reports.push(one));
-  const beat = (state = busy, who = me): void => heartbeats.onCommand({ kind: 'heartbeat', identity: who, state });
+  const beat = (state = busy, who = me): void =>
+    heartbeats.onCommand({ kind: 'heartbeat', identity: who, state, acknowledged: undefined });
   const last = () => reports.findLast(({ kind }) => kind === 'gateways') as MembershipReport & { kind: 'gateways' };
   return { heartbeats, reports, beat, last };
 }
@@ -58,7 +67,14 @@ describe('while the store does not answer', () => {
         expect(reports.at(-1)).toEqual({ kind: 'heartbeatFailed', reason: expect.stringContaining('ECONNREFUSED') });
       });
       heartbeats.onCommand({ kind: 'readConfig', id: 7 });
-      heartbeats.onCommand({ kind: 'forget', id: 8, name: 'gw-2', reason: 'sold', lastKnownRows: [] });
+      heartbeats.onCommand({
+        kind: 'forget',
+        id: 8,
+        name: 'gw-2',
+        reason: 'sold',
+        endedAt: undefined,
+        lastKnownRows: [],
+      });
       const failure = { failure: expect.stringContaining('ECONNREFUSED') };
       await eventually(() => {
         expect(reports).toContainEqual({ kind: 'answer', id: 7, answer: failure });
@@ -176,7 +192,13 @@ describe('with fleet.members', () => {
 
 it('an accepted configuration is stored and read', async () => {
   const { heartbeats, reports } = beating();
-  const config = { record: acceptedRecord(snapshot), hash: configHash(snapshot), gateway: 'gw-1', age: 0 };
+  const config = {
+    record: acceptedRecord(snapshot),
+    hash: configHash(snapshot),
+    gateway: 'gw-1',
+    age: 0,
+    answers: '{}',
+  };
   heartbeats.onCommand({ kind: 'readConfig', id: 1 });
   await eventually(() => expect(reports).toContainEqual({ kind: 'answer', id: 1, answer: { config: undefined } }));
   heartbeats.onCommand({ kind: 'writeConfig', id: 2, config });

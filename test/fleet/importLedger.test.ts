@@ -8,6 +8,7 @@ import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import type { BrownoutRecord } from '../../gateway/usage/usageRow.ts';
 import { day, hour, ledgerWith, row } from '../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { coveredSince } from '../support/readLedger.ts';
 
 const now = Date.parse('2026-11-20T10:30:00Z');
 
@@ -29,12 +30,16 @@ async function sums(sql: Postgres, table: string): Promise<unknown[]> {
   );
 }
 
+async function sizesSince(sql: Postgres): Promise<unknown[]> {
+  return sql.query("SELECT value FROM version_gateway.meta WHERE key = 'sizes_since'");
+}
+
 describe('importLedger', () => {
   it('copies every count, and nothing when it runs again', async () => {
     const sql = await emptyStore();
     const rows = [
       row('v1', 'user-agent:curl', now - 40 * day, { requests: 3 }),
-      row('v1', 'x-api-key:#0011', now, { requests: 2 }),
+      row('v1', 'x-api-key:#0011', now, { requests: 2, body: 48, target: 10, head: 400 }),
       row('v2', 'user-agent:curl', now, { brownout: now - 1000, refused: 1 }),
     ];
     const { file } = ledgerWith(rows, now - 50 * day);
@@ -53,6 +58,10 @@ describe('importLedger', () => {
     expect(await sql.query('SELECT MIN(began) AS began FROM version_gateway.runs')).toEqual([
       { began: now - 50 * day },
     ]);
+    expect(await sql.query('SELECT body, target, head FROM version_gateway.sizes')).toEqual([
+      { body: 48, target: 10, head: 400 },
+    ]);
+    expect(await sizesSince(sql)).toEqual([]);
     await sql.close();
   });
 
@@ -63,13 +72,42 @@ describe('importLedger', () => {
     const { file, ledger, queries } = ledgerWith([...rows, row('v1', 'user-agent:curl', now)], now - 200 * day);
     ledger.configure({ store: file, retention: 30 * day });
     ledger.maintain(now);
+    ledger.close();
     await importLedger(sql, file);
     const fleet = new LedgerReader(await FleetLedger.open({ store, passwordFile: undefined }));
-    expect(await queries.coveredSince()).toBe(Date.parse('2026-10-21T00:00:00Z'));
-    expect(await fleet.coveredSince()).toBe(Date.parse('2026-10-21T00:00:00Z'));
+    expect(await coveredSince(queries)).toBe(Date.parse('2026-10-21T00:00:00Z'));
+    expect(await coveredSince(fleet)).toBe(Date.parse('2026-10-21T00:00:00Z'));
     const since = now - 20 * day - hour;
     expect(await fleet.byClient('v1', since)).toEqual(await queries.byClient('v1', since));
     expect((await fleet.byClient('v1', since))[0]?.requests).toBe(2);
+    await fleet.close();
+    await sql.close();
+  });
+
+  it('copies the losses of the file, and what it cannot know after its last run', async () => {
+    const store = await server.database();
+    const sql = await Postgres.open({ store, passwordFile: undefined });
+    const { file, ledger } = ledgerWith([row('v1', 'user-agent:curl', now)], now - 50 * day);
+    const loss = { from: now - 3 * day, until: now - 2 * day, reason: 'Calls of /v1 may be missing: a worker ended.' };
+    ledger.addLosses([{ version: 'v1', ...loss }], { process: 0, until: 1 });
+    ledger.close();
+    await importLedger(sql, file);
+    const fleet = new LedgerReader(await FleetLedger.open({ store, passwordFile: undefined }));
+    expect(await fleet.coverage('v1')).toEqual({ since: loss.until, losses: [{ version: 'v1', ...loss }] });
+    expect(await fleet.coverage('v2')).toEqual({ since: now - 50 * day, losses: [] });
+    // This file is still written, or its gateway was killed.
+    const open = ledgerWith([row('v1', 'user-agent:curl', now)], now - day);
+    const before = Date.now();
+    await importLedger(sql, open.file);
+    const { since = 0, losses } = await fleet.coverage('v2');
+    expect(since).toBeGreaterThanOrEqual(before);
+    expect(losses).toMatchObject([
+      {
+        version: '',
+        from: now,
+        reason: expect.stringMatching(/^Gateway usage\.db ended without sending its last counts/),
+      },
+    ]);
     await fleet.close();
     await sql.close();
   });
@@ -182,6 +220,17 @@ describe('importLedger', () => {
       name: 'ImportError',
       message: `${file} was written by an earlier release.  Start this release once with it, then import it.`,
     });
+    await sql.close();
+  });
+
+  it('says that the sizes of requests are known only after the imported time, if an earlier release wrote the file', async () => {
+    const sql = await emptyStore();
+    const { file } = ledgerWith([row('v1', 'user-agent:curl', now)], now - day);
+    const writer = new DatabaseSync(file);
+    writer.exec('DROP TABLE sizes; PRAGMA user_version = 8');
+    writer.close();
+    expect(await importLedger(sql, file)).toMatchObject({ kind: 'imported', requests: 1 });
+    expect(await sizesSince(sql)).toEqual([{ value: String(now) }]);
     await sql.close();
   });
 

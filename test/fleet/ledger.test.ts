@@ -10,9 +10,12 @@ import { migrate } from '../../gateway/fleet/schema.ts';
 import { versionUsage } from '../../gateway/runtime/reload.ts';
 import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import { runIn } from '../cli/io.ts';
+import { eventually } from '../support/eventually.ts';
 import { copyTo, instance, tablesIn } from '../support/fleetLedger.ts';
 import { day, hour, ledgerWith, row } from '../support/ledgerWith.ts';
+import { idleState } from '../support/liveState.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { coveredSince } from '../support/readLedger.ts';
 
 const now = Date.now();
 const rows = [
@@ -150,7 +153,7 @@ describe('coverage', () => {
       await postgres.query("INSERT INTO version_gateway.meta VALUES ('covered_from', $1)", [
         String(now - restarted * day),
       ]);
-    expect(await (await readerOf(store)).coveredSince()).toBe(now - expected * day);
+    expect(await coveredSince(await readerOf(store))).toBe(now - expected * day);
   });
 });
 
@@ -215,11 +218,11 @@ describe('a store that fails', () => {
 
   it('is a problem if a later release has changed it', async () => {
     const { store, postgres } = await filled();
-    await postgres.query("UPDATE version_gateway.meta SET value = '7' WHERE key IN ('version', 'compatible')");
+    await postgres.query("UPDATE version_gateway.meta SET value = '99' WHERE key IN ('version', 'compatible')");
     const reader = await readerOf(store);
     expect(await reader.readConsistently(() => reader.totals(0))).toEqual([]);
     expect(reader.problem).toMatch(
-      /^The fleet's store cannot be read: a later release has changed it \(version 7, this release knows \d\)\. {2}Update version-gateway\.$/,
+      /^The fleet's store cannot be read: a later release has changed it \(version 99, this release knows \d\)\. {2}Update version-gateway\.$/,
     );
   });
 });
@@ -233,14 +236,17 @@ describe('the reading thread of a gateway of a fleet', () => {
     const client = new ThreadedLedgerClient(ledger, snapshot.fleet);
     onTestFinished(() => client.close());
     // No heartbeat has failed yet, so the guard learns from its own query that the store does not answer.
-    const heard = {
-      reasonOfGap: () => undefined,
-      loadElsewhere: () => ({ in_flight: 0, waiting: 0 }),
+    const onTheWay = { code: 'calls_unsent', text: 'Calls are on their way.' };
+    const fleet = {
+      facts: (version: string) => {
+        const remarksOnUnsent = version === 'v2' ? [onTheWay] : [];
+        return { heard: 1, inFlight: 0, waiting: 0, gaps: [], notes: [], remarksOnUnsent };
+      },
       createCountsQuestion: () => ({ id: now, at: now }),
-      awaitCounts: async () => new Map([['v2', 'Calls are on their way.']]),
+      awaitCounts: async () => new Map(),
     };
     const serving = { flush: async () => true, report: async () => ({ versions: [], workers: [] }) };
-    const use = () => versionUsage(snapshot, serving, client, now, heard);
+    const use = () => versionUsage(snapshot, { ...serving, ledger: client, fleet }, client, now);
     const report = async (query: Record<string, string>) => {
       const answer = await client.query('usage', snapshot, { ...parseUsageQuery(query, now), format: 'json' });
       return 'body' in answer ? JSON.parse(new TextDecoder().decode(answer.body)) : answer;
@@ -258,16 +264,50 @@ describe('the reading thread of a gateway of a fleet', () => {
       detail: '`instance`: the fleet has no gateway of this name. It has gw-1.',
     });
     const known = await use();
-    expect([known.lastCalled('v1'), known.gap?.('v1')]).toEqual([now, undefined]);
-    expect(known.gap?.('v2')).toBe('Calls are on their way.');
+    expect(known.calls('v1')).toMatchObject({ called: 'yes', lastCall: now, pending: [] });
+    expect(known.calls('v2')?.pending.map(({ text }) => text)).toEqual(['Calls are on their way.']);
     await server.crash();
-    expect((await use()).gap?.('v1')).toMatch(/^The fleet's store cannot be reached: .+\.$/);
+    const lost = (await use()).calls('v1');
+    expect(lost?.called).toBe('not known');
+    expect(lost?.missing[0]?.text).toMatch(/The fleet's store cannot be reached: .+\.$/);
     expect(await report({ instance: 'gw-1' })).toMatchObject({
       problem: expect.stringContaining('ECONNREFUSED'),
       rows: [],
     });
     await server.start();
     expect(await report({})).toMatchObject({ problem: null, rows: [{ requests: 8 }, { requests: 2 }] });
+  });
+
+  it('answers a verdict and the reload guard while a report waits for the store', async () => {
+    const { store, postgres } = await filled();
+    const upstream = 'http://127.0.0.1:3001';
+    const snapshot = snapshotFrom({ routes: { '/v1': upstream, '/v2': upstream }, fleet: { store } });
+    const { ledger } = ledgerWith([], now - day);
+    const client = new ThreadedLedgerClient(ledger, snapshot.fleet);
+    onTestFinished(() => client.close());
+    const query = { ...parseUsageQuery({ instance: 'gw-1' }, now), format: 'json' } as const;
+    const done: string[] = [];
+    const report = await postgres.transaction(async (sql) => {
+      // Only reports about one gateway read this table.
+      await sql.query('LOCK TABLE version_gateway.version_day_instance');
+      const pending = client.query('usage', snapshot, query).then(() => done.push('report'));
+      await eventually(async () =>
+        expect(
+          await postgres.query(
+            `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+          ),
+        ).toHaveLength(1),
+      );
+      const guard = { since: now - day, now, quiet: day, live: idleState.facts, newFreezes: [], newAdapters: [] };
+      expect((await client.query('recentUse', snapshot, guard)).problem).toBeUndefined();
+      done.push('guard');
+      const verdict = await client.query('retirement', snapshot, { version: 'v1', quiet: day, state: idleState, now });
+      expect(verdict).toHaveProperty('body');
+      done.push('verdict');
+      return { pending };
+    });
+    await report.pending;
+    expect(done).toEqual(['guard', 'verdict', 'report']);
   });
 });
 
@@ -295,7 +335,7 @@ describe('version-gateway usage --store postgres://…', () => {
     ]).toEqual([
       0,
       [
-        expect.stringContaining('The ledger starts only 10 days ago.'),
+        expect.stringContaining('The ledger starts only 10 days ago; the counts'),
         '',
         '  version  requests  errors  clients  last call  by day',
         expect.stringMatching(/^ {2}\/v1 {6}3 {9}0 {7}- {8}- {10}/),
@@ -303,7 +343,7 @@ describe('version-gateway usage --store postgres://…', () => {
         '',
       ],
     ]);
-    expect(one.stdout).toMatch(/^usage on gateway gw-1 since /);
+    expect(one.stdout).toMatch(/^usage on gateway gw-1 in the last 30 days, since /);
   });
 
   it.each([

@@ -4,12 +4,12 @@ import { FleetLedger } from '../../gateway/fleet/ledger.ts';
 import { maintainStore } from '../../gateway/fleet/maintenance.ts';
 import { Postgres } from '../../gateway/fleet/postgres.ts';
 import { getOrSetFleetSalt, migrate } from '../../gateway/fleet/schema.ts';
-import { writeBatch } from '../../gateway/fleet/shipper.ts';
 import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import type { UsageRow } from '../../gateway/usage/usageRow.ts';
 import { day, hour, ledgerWith, row } from '../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { addBatch } from './batches.ts';
 
 const now = Date.parse('2026-11-20T10:30:00Z');
 const limits = { store: '', retention: 400 * day, maxClients: 100, maxRoutes: 100 };
@@ -99,7 +99,7 @@ it('answers as the ledger of one gateway does, also after the maintenance', asyn
   const sender = { instance: randomUUID(), epoch: 1, began: now - 200 * day, seen: now, restarted: undefined };
   for (let seq = 1; seq <= 5; seq++) {
     const batch = rows.filter((_row, index) => index % 5 === seq - 1);
-    await writeBatch(postgres, { ...sender, seq, salt: 'ours', rows: JSON.stringify(batch) });
+    await addBatch(postgres, { ...sender, seq, salt: 'ours', rows: JSON.stringify(batch) });
   }
   const shared = new LedgerReader(await FleetLedger.open({ store, passwordFile: undefined }));
   onTestFinished(() => shared.close());

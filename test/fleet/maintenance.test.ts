@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { maintainStore } from '../../gateway/fleet/maintenance.ts';
 import { Postgres, type Transactions } from '../../gateway/fleet/postgres.ts';
 import { getOrSetFleetSalt, migrate } from '../../gateway/fleet/schema.ts';
-import { writeBatch } from '../../gateway/fleet/shipper.ts';
 import type { UsageBatch } from '../../gateway/usage/usageRow.ts';
 import { day, ledgerWith, row } from '../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { addBatch } from './batches.ts';
 
 const now = Date.parse('2026-11-20T10:30:00Z');
 const limits = { store: '', retention: 400 * day, maxClients: 3, maxRoutes: 2 };
@@ -28,7 +28,7 @@ async function storeWith(...batches: readonly UsageBatch[]): Promise<Postgres> {
 
 async function addTo(sql: Postgres, rows: UsageBatch): Promise<void> {
   const batch = { instance: randomUUID(), epoch: 1, seq: 1, began: now - day, seen: now, restarted: undefined };
-  await writeBatch(sql, { ...batch, salt: 'ours', rows: JSON.stringify(rows) });
+  await addBatch(sql, { ...batch, salt: 'ours', rows: JSON.stringify(rows) });
 }
 
 /** Every row of a table, with names for ids and sorted, from either database. */
@@ -43,6 +43,7 @@ const tables = {
   version_client: named('version_client', 'client', 'client', 'first, last, used'),
   brownout_client: named('brownout_client', 'client', 'client', 'brownout, refused, first, last'),
   route_client: named('route_client', 'client', 'client', 'last'),
+  sizes: named('sizes', 'route', 'route', 'span, body, target, head'),
   clients: 'SELECT name FROM @clients ORDER BY name',
   routes: 'SELECT name FROM @routes ORDER BY name',
 };
@@ -56,7 +57,11 @@ describe('maintainStore', () => {
   it('folds the same names as the ledger of one gateway', async () => {
     const names = Array.from({ length: 9 }, (_one, index) => index);
     const rows = names.flatMap((index) => [
-      row('v1', `client ${index}`, now - index * 1000, { requests: 10 - index, route: `GET /r${index % 5}` }),
+      row('v1', `client ${index}`, now - index * 1000, {
+        requests: 10 - index,
+        route: `GET /r${index % 5}`,
+        ...{ body: 100 * index, target: 20 + (index % 4), head: 900 - index },
+      }),
       row('v1', `client ${index}`, now - 3 * day - index * 1000, { requests: 1 + index, route: `GET /r${index % 3}` }),
     ]);
     // A brownout of today, and one that began yesterday and refused some of the folded clients today.

@@ -29,7 +29,8 @@ const slow = 180_000;
 /** Two gateways whose ledger covers two days without a call of the versions. The second one has two workers. */
 async function startTwo({ heartbeat = quick.heartbeat } = {}) {
   const store = await server.database();
-  const { file } = ledgerWith([row('v9', 'user-agent:curl', Date.now())], Date.now() - 2 * day);
+  const { file, ledger } = ledgerWith([row('v9', 'user-agent:curl', Date.now())], Date.now() - 2 * day);
+  ledger.close();
   const postgres = await Postgres.open({ store, passwordFile: undefined });
   await importLedger(postgres, file);
   await postgres.close();
@@ -140,7 +141,7 @@ it('the answer is not yet while a gateway has a call that it cannot send', { tim
   onTestFinished(() => locked.end());
   await locked.query('BEGIN');
   // Batches wait, heartbeats do not.
-  await locked.query('LOCK TABLE version_gateway.writers IN ACCESS EXCLUSIVE MODE');
+  await locked.query('LOCK TABLE version_gateway.writers IN EXCLUSIVE MODE');
   await call(two, 'v1');
   expect(await verdictOf(one, 'v1')).toMatchObject({
     answer: 'not yet',

@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { acceptedRecord, configHash } from '../../gateway/config/acceptedConfig.ts';
+import { answerSettingsOf } from '../../gateway/config/answerSettings.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Sql } from '../../gateway/fleet/postgres.ts';
 import { schemaName } from '../../gateway/fleet/schema.ts';
@@ -26,6 +27,7 @@ const accepted = (gateway: string, age: number) => ({
   hash: configHash(snapshot),
   gateway,
   age,
+  answers: JSON.stringify(answerSettingsOf(snapshot)),
 });
 
 it('has no configuration at first', async () => {
@@ -42,7 +44,7 @@ it('ignores a configuration in an unknown format', async () => {
 it('returns the configuration that was accepted last', async () => {
   await writeSharedConfig(sql, accepted('gw-1', 0));
   const found = await readSharedConfig(sql);
-  expect(found).toMatchObject({ hash: configHash(snapshot), gateway: 'gw-1' });
+  expect(found).toMatchObject({ hash: configHash(snapshot), gateway: 'gw-1', answers: accepted('gw-1', 0).answers });
   expect(found?.config.versions.get('v1')).toMatchObject({ sunset: snapshot.versions.get('v1')?.sunset });
   expect(found?.config.guard.force).toEqual(new Map([['v1', 'agreed with all clients']]));
 });

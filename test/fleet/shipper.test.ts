@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { Postgres, type Sql } from '../../gateway/fleet/postgres.ts';
 import { agreeOnSalt, getOrSetFleetSalt, migrate } from '../../gateway/fleet/schema.ts';
-import { type FleetBatch, writeBatch } from '../../gateway/fleet/shipper.ts';
 import type { UsageRow } from '../../gateway/usage/usageRow.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { addBatch, batchOf, hour, rowOf } from './batches.ts';
 
 const hourMs = 3_600_000;
-const hour = Date.parse('2026-11-20T10:00:00Z');
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -23,17 +22,6 @@ async function store(connections = 2): Promise<Postgres> {
   return sql;
 }
 
-function rowOf(row: Partial<UsageRow>): UsageRow {
-  const counts = { requests: 1, errors: 0, served: 1, failing: 0, refused: 0 };
-  const times = { hour, first: hour + 1000, last: hour + 2000, used: hour + 2000, accepted: hour + 2000 };
-  return { version: 'v1', client: 'user-agent:curl', route: 'GET /drinks', ...counts, ...times, ...row };
-}
-
-function batchOf(rows: readonly UsageRow[], batch: Partial<FleetBatch> = {}): FleetBatch {
-  const run = { instance: randomUUID(), epoch: 1, seq: 1, began: hour, seen: hour + 5000, restarted: undefined };
-  return { ...run, salt: 'ours', rows: JSON.stringify(rows), ...batch };
-}
-
 /** `client requests` for each client of the table, sorted. */
 async function clients(sql: Postgres, table: string): Promise<string[]> {
   const rows = await sql.query<{ name: string; requests: number }>(
@@ -47,8 +35,8 @@ describe('a batch', () => {
   it('is added once, however often it is sent', async () => {
     const sql = await store();
     const batch = batchOf([rowOf({}), rowOf({ client: 'user-agent:wget', requests: 4 })]);
-    expect(await writeBatch(sql, batch)).toBe('applied');
-    expect(await writeBatch(sql, batch)).toBe('known');
+    expect(await addBatch(sql, batch)).toBe('applied');
+    expect(await addBatch(sql, batch)).toBe('known');
     for (const length of ['hour', 'day', 'block'])
       expect(await clients(sql, `client_${length}`)).toEqual(['user-agent:curl 1', 'user-agent:wget 4']);
     await sql.close();
@@ -57,8 +45,8 @@ describe('a batch', () => {
   it('adds up with others: counts, first and last request', async () => {
     const sql = await store();
     const batch = batchOf([rowOf({})]);
-    await writeBatch(sql, batch);
-    await writeBatch(sql, {
+    await addBatch(sql, batch);
+    await addBatch(sql, {
       ...batch,
       seq: 2,
       rows: JSON.stringify([rowOf({ first: hour + 10, last: hour + 9000, requests: 2 })]),
@@ -79,7 +67,7 @@ describe('a batch', () => {
       rowOf({ brownout: first, route: 'GET /other', last: hour + 9000 }),
       rowOf({ brownout: second, requests: 4 }),
     ];
-    await writeBatch(sql, batchOf(rows));
+    await addBatch(sql, batchOf(rows));
     const refused = 'SELECT brownout, refused, first, last FROM version_gateway.brownout_client ORDER BY brownout';
     expect(await sql.query(refused)).toEqual([
       { brownout: first, refused: 3, first: hour + 1000, last: hour + 9000 },
@@ -91,15 +79,15 @@ describe('a batch', () => {
   it('is a new one in a new run of the gateway, even with the same number', async () => {
     const sql = await store();
     const batch = batchOf([rowOf({})]);
-    await writeBatch(sql, batch);
-    expect(await writeBatch(sql, { ...batch, epoch: 2 })).toBe('applied');
+    await addBatch(sql, batch);
+    expect(await addBatch(sql, { ...batch, epoch: 2 })).toBe('applied');
     expect(await clients(sql, 'client_day')).toEqual(['user-agent:curl 2']);
     await sql.close();
   });
 
   it('restarts coverage if the store lost batches before it', async () => {
     const sql = await store();
-    expect(await writeBatch(sql, batchOf([rowOf({})], { seq: 7 }))).toBe('gap');
+    expect(await addBatch(sql, batchOf([rowOf({})], { seq: 7 }))).toBe('gap');
     expect(await sql.query(`SELECT value FROM version_gateway.meta WHERE key = 'covered_from'`)).toEqual([
       { value: String(hour + 5000) },
     ]);
@@ -110,8 +98,8 @@ describe('a batch', () => {
   it('counts a client whose tag has another salt as one of the others', async () => {
     const sql = await store();
     const rows = [rowOf({ client: 'x-api-key:#0011' }), rowOf({ client: 'user-agent:curl' })];
-    await writeBatch(sql, batchOf(rows, { salt: 'theirs' }));
-    await writeBatch(sql, batchOf(rows));
+    await addBatch(sql, batchOf(rows, { salt: 'theirs' }));
+    await addBatch(sql, batchOf(rows));
     expect(await clients(sql, 'client_day')).toEqual(['other clients 1', 'user-agent:curl 2', 'x-api-key:#0011 1']);
     await sql.close();
   });
@@ -119,7 +107,7 @@ describe('a batch', () => {
   it('creates the partitions that it needs, for old and new rows', async () => {
     const sql = await store();
     const old = hour - 400 * 24 * hourMs;
-    await writeBatch(sql, batchOf([rowOf({}), rowOf({ hour: old, first: old, last: old })]));
+    await addBatch(sql, batchOf([rowOf({}), rowOf({ hour: old, first: old, last: old })]));
     expect(await sql.query('SELECT requests FROM version_gateway.version_block ORDER BY span')).toEqual([
       { requests: 1 },
       { requests: 1 },
@@ -129,7 +117,7 @@ describe('a batch', () => {
 
   it('may have rows from before the clock was set, many years apart', async () => {
     const sql = await store();
-    expect(await writeBatch(sql, batchOf([rowOf({ hour: 0, first: 1, last: 2, used: 2 }), rowOf({})]))).toBe('applied');
+    expect(await addBatch(sql, batchOf([rowOf({ hour: 0, first: 1, last: 2, used: 2 }), rowOf({})]))).toBe('applied');
     expect(await clients(sql, 'client_day')).toEqual(['user-agent:curl 2']);
     const [tables] = await sql.query<{ count: number }>(
       `SELECT COUNT(*) AS count FROM pg_inherits WHERE inhparent = 'version_gateway.client_hour'::regclass`,
@@ -148,7 +136,7 @@ describe('a batch', () => {
             rowOf({ client: `user-agent:${(index * (gateway + 1)) % 50}`, route: `GET /r${index % 5}` }),
           );
           const batch = batchOf(rows, { instance, seq });
-          await Promise.all([writeBatch(sql, batch), writeBatch(sql, batch)]);
+          await Promise.all([addBatch(sql, batch), addBatch(sql, batch)]);
         }
       }),
     );
@@ -158,6 +146,18 @@ describe('a batch', () => {
     await sql.close();
   });
 });
+
+/** Undoes what the present release adds to a store of the fifth version. */
+async function removeLaterVersions(sql: Sql): Promise<void> {
+  await sql.query(`DROP FUNCTION version_gateway.empty_queue CASCADE; DROP FUNCTION version_gateway.keep_queued_name CASCADE;
+    DROP TABLE version_gateway.queued_batches; DROP TYPE version_gateway.batch_row CASCADE;
+    DROP TABLE version_gateway.sizes; DROP FUNCTION version_gateway.forget_sizes`);
+  await sql.query(`DROP VIEW version_gateway.losses; DROP TABLE version_gateway.lost_counts;
+    DROP FUNCTION version_gateway.leave_1; DROP FUNCTION version_gateway.before_heartbeat_1;
+    DROP FUNCTION version_gateway.server_id;
+    ALTER TABLE version_gateway.runs DROP closed, DROP name, DROP counted, DROP ended, DROP skew_ms, DROP unsent;
+    ALTER TABLE version_gateway.gateways DROP beat, DROP counted, DROP worst_skew_ms, DROP ended_at`);
+}
 
 describe('migrate', () => {
   it('may run on several gateways at once', async () => {
@@ -188,7 +188,7 @@ describe('migrate', () => {
     await owner.query('CREATE SCHEMA version_gateway AUTHORIZATION app');
     await migrate(sql);
     expect(await getOrSetFleetSalt(sql, 'ours')).toBe('ours');
-    expect(await writeBatch(sql, batchOf([rowOf({})]))).toBe('applied');
+    expect(await addBatch(sql, batchOf([rowOf({})]))).toBe('applied');
     await sql.close();
     await owner.close();
   });
@@ -196,17 +196,35 @@ describe('migrate', () => {
   it('adds columns to the store of an earlier release, which still runs, and counts its requests as use', async () => {
     const sql = await store();
     const earlier = { requests: 5, failing: 5, used: 0, accepted: 0 };
-    await writeBatch(sql, batchOf([rowOf(earlier)]));
+    await addBatch(sql, batchOf([rowOf(earlier)]));
     for (const table of ['pair_hour', 'pair_day'])
       await sql.query(`ALTER TABLE version_gateway.${table} DROP served, DROP failing, DROP refused`);
     await sql.query('ALTER TABLE version_gateway.route_client DROP first, DROP used');
     await sql.query('ALTER TABLE version_gateway.version_client DROP accepted');
     await sql.query('DROP TABLE version_gateway.brownout_client, version_gateway.brownouts');
+    await removeLaterVersions(sql);
     await sql.query(`UPDATE version_gateway.meta SET value = '2' WHERE key = 'version'`);
+    const before = Date.now();
     await Promise.all([migrate(sql), migrate(sql)]);
-    // A gateway of the earlier release sends rows without `accepted`.
-    const { accepted: _accepted, ...rest } = rowOf({ first: hour + 3000, last: hour + 4000, failing: 1, used: 0 });
-    await writeBatch(sql, batchOf([rest as UsageRow, rowOf({ ...earlier, client: 'user-agent:wget' })]));
+    // The sizes of earlier requests are not known, and each batch of a gateway of the earlier release adds requests without sizes.
+    const sizesSince = async () => {
+      const rows = await sql.query<{ value: string }>(
+        `SELECT value FROM version_gateway.meta WHERE key = 'sizes_since'`,
+      );
+      return Number(rows[0]?.value);
+    };
+    const migratedAt = await sizesSince();
+    expect(migratedAt).toBeGreaterThanOrEqual(before);
+    // A gateway of the earlier release sends rows without `accepted` and sizes.
+    const {
+      accepted: _accepted,
+      body: _body,
+      target: _target,
+      head: _head,
+      ...rest
+    } = rowOf({ first: hour + 3000, last: hour + 4000, failing: 1, used: 0 });
+    await addBatch(sql, batchOf([rest as UsageRow, rowOf({ ...earlier, client: 'user-agent:wget' })]));
+    expect(await sizesSince()).toBeGreaterThan(migratedAt);
     expect(
       await sql.query('SELECT requests, failing FROM version_gateway.pair_day ORDER BY requests, failing'),
     ).toEqual([
@@ -226,11 +244,11 @@ describe('migrate', () => {
 
   it('accepts a later schema that is compatible, and refuses any other', async () => {
     const sql = await store();
-    await sql.query(`UPDATE version_gateway.meta SET value = '7' WHERE key = 'version'`);
+    await sql.query(`UPDATE version_gateway.meta SET value = '99' WHERE key = 'version'`);
     await migrate(sql);
-    await sql.query(`UPDATE version_gateway.meta SET value = '7' WHERE key = 'compatible'`);
+    await sql.query(`UPDATE version_gateway.meta SET value = '99' WHERE key = 'compatible'`);
     await expect(migrate(sql)).rejects.toThrow(
-      /^a later release has changed it \(version 7, this release knows \d\)\. {2}Update version-gateway\.$/,
+      /^a later release has changed it \(version 99, this release knows \d\)\. {2}Update version-gateway\.$/,
     );
     await sql.close();
   });

@@ -2,9 +2,11 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { FleetLedger } from '../../gateway/fleet/ledger.ts';
 import { Postgres } from '../../gateway/fleet/postgres.ts';
 import { migrate } from '../../gateway/fleet/schema.ts';
 import { tag } from '../../gateway/usage/counting/identification.ts';
+import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import type { UsageBatch } from '../../gateway/usage/usageRow.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
@@ -46,7 +48,7 @@ const isEmpty = ({ ledger }: Member) => eventually(() => expect(ledger.outbox).t
 
 it('brings every count into the store once, with lost replies and crashes of the database', async () => {
   const { direct, proxy, store } = await storeBehindProxy();
-  proxy.dropReplies(5, 'SELECT version_gateway.write_batch_1');
+  proxy.dropReplies(5, 'version_gateway.write_batch_2(');
   const members = await Promise.all([startMember(store), startMember(store)]);
   const batches: UsageBatch[] = [];
   for (let round = 0; round < 12; round += 1) {
@@ -188,6 +190,41 @@ it('counts nothing twice after the ledger was restored from a backup', async () 
   expect(await sumsIn(direct)).toEqual(sumsOf([...batches, after, last]));
 });
 
+it('brings the losses of single versions, once and with their counts, and others keep their coverage', async () => {
+  const { direct, proxy, store } = await storeBehindProxy();
+  const member = await startMember(store);
+  await isEmpty(member);
+  const reader = new LedgerReader(await FleetLedger.open({ store: direct, passwordFile: undefined }));
+  onTestFinished(() => reader.close());
+  const coveredBefore = await reader.coverage('v2');
+  expect(coveredBefore).toMatchObject({ since: expect.any(Number), losses: [] });
+  // The losses of an outage wait with the counts, in a batch that later rows are added to.
+  proxy.cut();
+  member.ledger.add(batch());
+  const at = Date.now();
+  const loss = (version: string, from: number) => {
+    return { version, from, until: from + 10, reason: 'Calls may be missing: a worker ended.' };
+  };
+  for (const one of [loss('v1', at - 2_000), loss('v1', at - 1_000), loss('v3', at - 500)]) {
+    member.fleet.onLosses([one]);
+    member.ledger.addLosses([one], { process: 0, until: 1 });
+  }
+  await member.ledger.flush();
+  expect(member.ledger.outbox?.losses).toHaveLength(3);
+  proxy.restore();
+  await isEmpty(member);
+  expect(await reader.coverage('v2')).toEqual(coveredBefore);
+  const reason = 'Calls may be missing: a worker ended.';
+  // The gateway may have started less than a second ago.
+  const sinceAtLeast = (end: number): number => Math.max(end, coveredBefore.since ?? 0);
+  expect(await reader.coverage('v1')).toEqual({
+    since: sinceAtLeast(at - 990),
+    losses: [{ version: 'v1', from: at - 2_000, until: at - 990, reason }],
+  });
+  expect((await reader.coverage('v3')).losses).toEqual([{ version: 'v3', from: at - 500, until: at - 490, reason }]);
+  expect((await reader.coverage()).since).toBe(sinceAtLeast(at - 490));
+});
+
 it('reports that the store has lost counts', async () => {
   const store = await server.database();
   const member = await startMember(store);
@@ -206,16 +243,16 @@ it('reports that the store does not accept a batch, and sends it again', async (
   const member = await startMember(store);
   await isEmpty(member);
   const rename = (from: string, to: string) => query(store, `ALTER FUNCTION version_gateway.${from} RENAME TO ${to}`);
-  await rename('write_batch_1', 'moved');
+  await rename('write_batch_2', 'moved');
   const one = batch();
   member.ledger.add(one);
   await eventually(() =>
     expect(member.notices).toEqual([
-      expect.stringMatching(/does not accept the counts of this gateway: .*write_batch_1/),
+      expect.stringMatching(/does not accept the counts of this gateway: .*write_batch_2/),
     ]),
   );
   expect(member.fleet.isStoreUp).toBe(true);
-  await rename('moved', 'write_batch_1');
+  await rename('moved', 'write_batch_2');
   await isEmpty(member);
   expect(await sumsIn(store)).toEqual(sumsOf([one]));
   expect(member.notices.slice(1)).toEqual(['The shared store of the fleet accepts the counts of this gateway again.']);

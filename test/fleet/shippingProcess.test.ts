@@ -90,6 +90,7 @@ it('serves while the store is away, brings every count when it is back, and repo
   await eventually(async () => {
     expect(await metric(gateway, 'version_gateway_fleet_store_up')).toBe(0);
     expect(await metric(gateway, 'version_gateway_fleet_spooled_rows')).toBeGreaterThan(0);
+    expect(await metric(gateway, 'version_gateway_counts_waiting_seconds')).toBeGreaterThan(0);
     expect(await metric(gateway, 'version_gateway_fleet_spool_ratio')).toBeGreaterThan(0);
   });
   expect(gateway.output()).toContain('The shared store of the fleet cannot be used');
@@ -97,6 +98,7 @@ it('serves while the store is away, brings every count when it is back, and repo
   await eventually(async () => expect(await sumsIn(direct)).toEqual(sent));
   await gateway.printed(/The shared store of the fleet answers again/);
   await eventually(async () => expect(await metric(gateway, 'version_gateway_fleet_spooled_rows')).toBe(0));
+  await eventually(async () => expect(await metric(gateway, 'version_gateway_counts_waiting_seconds')).toBe(0));
 });
 
 it('loses only the last seconds when it is killed, even if counts waited for the store', patient, async () => {

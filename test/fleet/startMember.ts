@@ -1,21 +1,14 @@
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { snapshotFrom } from '../../gateway/config/load.ts';
-import { Fleet } from '../../gateway/fleet/fleet.ts';
+import type { Fleet } from '../../gateway/fleet/fleet.ts';
 import { Postgres } from '../../gateway/fleet/postgres.ts';
-import { ledgerSettingsOf } from '../../gateway/runtime/ledgerMaintenance.ts';
-import { ThreadedLedger } from '../../gateway/usage/ledger/threadedLedger.ts';
+import { addAllQueued } from '../../gateway/fleet/queuedBatches.ts';
+import type { ThreadedLedger } from '../../gateway/usage/ledger/threadedLedger.ts';
 import type { UsageBatch } from '../../gateway/usage/usageRow.ts';
 import { temporaryFolder } from '../config/temporary.ts';
+import { type MemberSettings, openMember } from './openMember.ts';
 
-export interface MemberOptions {
-  /** The ledger file of the member. */
-  readonly usage?: string;
-  readonly spool?: string;
-  readonly members?: string;
-  /** The file of the fleet's thread. */
-  readonly worker?: URL;
-}
+export type MemberOptions = Partial<Omit<MemberSettings, 'store' | 'name'>>;
 
 export interface Member {
   readonly fleet: Fleet;
@@ -29,17 +22,9 @@ export interface Member {
 
 /** The ledger and the fleet of a gateway, without the gateway. */
 export async function startMember(store: string, options: MemberOptions = {}): Promise<Member> {
-  const { usage = join(temporaryFolder(), 'usage.db'), spool = '100MiB', members, worker } = options;
-  const snapshot = snapshotFrom({
-    routes: { '/v1': 'http://127.0.0.1:1' },
-    usage: { store: usage },
-    fleet: { store, name: 'gw-1', heartbeat: '100ms', silent_after: '1s', spool, ...(members && { members }) },
-  });
-  if (snapshot.fleet === undefined) throw new Error('the snapshot has no fleet');
+  const { usage = join(temporaryFolder(), 'usage.db') } = options;
   const notices: string[] = [];
-  const notice = (line: string): void => void notices.push(line);
-  const ledger = await ThreadedLedger.open(ledgerSettingsOf(snapshot), notice);
-  const fleet = await Fleet.start(snapshot.fleet, { ledger, notice, ...(worker && { worker }) });
+  const { fleet, ledger } = await openMember({ ...options, store, usage }, (line) => notices.push(line));
   const stop = async (): Promise<void> => {
     await fleet.stop(5_000);
     await ledger.close();
@@ -61,8 +46,10 @@ export async function query<Row extends object>(store: string, sql: string): Pro
   }
 }
 
-/** The requests in the store, by `version client route`. */
+/** The requests in the store, by `version client route`, with those that are queued. */
 export async function sumsIn(store: string): Promise<Record<string, number>> {
+  const postgres = await Postgres.open({ store, passwordFile: undefined }, { connections: 1 });
+  await addAllQueued(postgres).finally(() => postgres.close());
   const rows = await query<{ key: string; requests: number }>(
     store,
     `SELECT v.name || ' ' || c.name || ' ' || r.name AS key, SUM(requests) AS requests FROM version_gateway.pair_day AS p

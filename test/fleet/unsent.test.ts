@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { type CountedCalls, countingNotes, UnsentCounts, unsentCalls } from '../../gateway/fleet/unsent.ts';
+import {
+  type CountedCalls,
+  countingNotes,
+  UnsentCounts,
+  unreportedCalls,
+  unsentCalls,
+} from '../../gateway/fleet/unsent.ts';
 import { row } from '../support/ledgerWith.ts';
 import { gatewayRow } from './gatewayRow.ts';
 
@@ -42,6 +48,23 @@ describe('counts that the store may not have', () => {
     expect(counts.calls).toEqual({});
   });
 
+  it('include losses that the store does not know of', () => {
+    const counts = new UnsentCounts();
+    const loss = (version: string, from: number) => ({
+      version,
+      from,
+      until: from + 10,
+      reason: 'A worker was killed.',
+    });
+    counts.addLosses([loss('v1', 100), loss('', 200)]);
+    counts.onOutbox(queue(1), false);
+    expect([counts.calls, counts.lossesSince]).toEqual([{ v1: 100 }, 200]);
+    counts.onOutbox({ ...queue(1), losses: [loss('v2', 300)] }, true);
+    expect([counts.calls, counts.lossesSince]).toEqual([{ v2: 300 }, undefined]);
+    counts.onOutbox({ ...queue(undefined), losses: [] }, true);
+    expect([counts.calls, counts.lossesSince]).toEqual([{}, undefined]);
+  });
+
   it('may be of an earlier run', () => {
     const counts = new UnsentCounts();
     counts.onOutbox({ ...queue(1), oldest: batch(9, 6) }, true);
@@ -56,6 +79,9 @@ describe('calls before a question', () => {
     unsentCalls([gateway(counted, skewMs)], 'v1', now, 'me').map(({ text }) => text);
   const missing = (period: string) => [
     `Gateway gw-2 may have had calls of /v1 in the last ${period} that are not in this ledger yet. Ask again in a few seconds.`,
+  ];
+  const unknown = [
+    'Gateway gw-2 (release 1.0.0) does not report the counts that it has not sent: calls to it of the last seconds may be missing.',
   ];
   const read = { id: now, at: now + 300 };
   const answered = { at: now + 900, answers: { me: read } };
@@ -72,7 +98,7 @@ describe('calls before a question', () => {
     ['the answer to another gateway', { ...answered, answers: { other: read } }, missing('0 ms')],
     ['the answer to an earlier question', { ...answered, answers: { me: { ...read, id: now - 1 } } }, missing('0 ms')],
     ['the answer to a later question', { ...answered, answers: { me: { ...read, id: now + 1 } } }, []],
-    ['an earlier release', undefined, []],
+    ['no report, as of an earlier release', undefined, unknown],
   ])('%s', (_name, counted, expected) => {
     expect(texts(counted)).toEqual(expected);
   });
@@ -87,13 +113,34 @@ describe('calls before a question', () => {
   });
 });
 
-it('a verdict says how old the oldest report is, and which gateways have none', () => {
+describe('calls before an instant, for a reader that nobody answers', () => {
+  const missing = (heard: number, counted: Partial<CountedCalls> | undefined, skewMs = 0) =>
+    unreportedCalls([{ ...gateway(counted, skewMs), heard }], 'v1', now).map(({ code }) => code);
+
+  it.each<[string, number, Partial<CountedCalls> | undefined, string[]]>([
+    ['a later report without unsent calls', now + 200, { at: now + 100 }, []],
+    ['a later report with unsent calls of another version', now + 200, { at: now + 100, unsent: { v2: now - 9 } }, []],
+    ['a later report with later unsent calls', now + 200, { at: now + 100, unsent: { v1: now + 50 } }, []],
+    ['a later report with unsent calls', now + 200, { at: now + 100, unsent: { v1: now - 9 } }, ['calls_unsent']],
+    ['a later report with unsent calls of any version', now + 200, { at: now + 100, all: now - 9 }, ['calls_unsent']],
+    ['an earlier report', now - 1, { at: now - 100 }, ['calls_unsent']],
+    ['an earlier report that was stored later', now + 200, { at: now - 1 }, ['calls_unsent']],
+    ['no report', now + 200, undefined, ['counts_unknown']],
+  ])('%s', (_name, heard, counted, expected) => {
+    expect(missing(heard, counted)).toEqual(expected);
+  });
+
+  it('allow for the clock of the gateway', () => {
+    expect(missing(now + 200, { at: now + 60_100 }, 60_000)).toEqual([]);
+    expect(missing(now + 200, { at: now + 100 }, 60_000)).toEqual(['calls_unsent']);
+  });
+});
+
+it('a verdict says how old the oldest report is', () => {
   const gateways = [gateway({ at: now - 500 }), gateway({ at: now + 60_000 - 1_400 }, 60_000)];
   expect(countingNotes(gateways, now).map(({ text }) => text)).toEqual([
     'The other gateways have reported their calls up to 1 s ago; later ones are not in this answer.',
   ]);
-  expect(countingNotes([gateway(undefined)], now).map(({ text }) => text)).toEqual([
-    'Gateway gw-2 has release 1.0.0, which does not report the counts that it has not sent: calls to it of the last seconds may be missing.',
-  ]);
+  expect(countingNotes([gateway(undefined)], now)).toEqual([]);
   expect(countingNotes([], now)).toEqual([]);
 });

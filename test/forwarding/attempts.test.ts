@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type RetryWhere, retryWhere, wasClosedWhileIdle } from '../../gateway/forwarding/attempts.ts';
-import { type Connection, ConnectionPool } from '../../gateway/http1/connection.ts';
+import type { Connection } from '../../gateway/http1/connection.ts';
+import { ConnectionPool } from '../../gateway/http1/connectionPool.ts';
 import { exchange, startBackend } from '../http1/backend.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
@@ -80,6 +81,8 @@ describe('another failure', () => {
     ['connect-timeout', 'POST', true, false, true],
     ['connect-timeout', 'DELETE', false, false, true],
     ['connect-timeout', 'POST', true, true, false],
+    ['unresolved', 'GET', false, false, true],
+    ['unresolved', 'POST', true, true, false],
     ['lost', 'GET', true, true, false],
     ['malformed', 'GET', false, false, false],
     ['timeout', 'GET', false, false, false],
@@ -88,7 +91,7 @@ describe('another failure', () => {
     (kind, method, hasBody, bodyStarted, expected) => {
       const connection = { earlierExchanges: 1, responseBegun: false };
       const where = retryWhere(kind, { method, hasBody, bodyStarted, connection });
-      const there = kind === 'connect-timeout' ? 'elsewhere' : 'anywhere';
+      const there = kind === 'connect-timeout' || kind === 'unresolved' ? 'elsewhere' : 'anywhere';
       expect(where).toBe(expected ? there : 'nowhere');
       expect(wasClosedWhileIdle(kind, connection)).toBe(kind === 'lost');
     },

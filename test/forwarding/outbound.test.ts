@@ -4,6 +4,7 @@ import type { WireFailureKind } from '../../gateway/http1/responseReader.ts';
 import { catalogue } from '../../gateway/problems/catalogue.ts';
 
 const expected = {
+  unresolved: { code: 'TARGET_UNRESOLVED', fault: 'target' },
   unreachable: { code: 'TARGET_REFUSED', fault: 'target' },
   exhausted: { code: 'OVERLOADED', fault: 'gateway' },
   untrusted: { code: 'TARGET_UNTRUSTED', fault: 'target' },
@@ -29,6 +30,7 @@ describe.each(kinds)('a failure of the kind %s', (kind) => {
 });
 
 it.each<[kind: WireFailureKind, waited: AwaitedParty, status: number]>([
+  ['unresolved', 'target', 502],
   ['unreachable', 'target', 502],
   ['lost', 'target', 502],
   ['malformed', 'target', 502],

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type Connection, ConnectionPool } from '../../gateway/http1/connection.ts';
+import type { Connection } from '../../gateway/http1/connection.ts';
+import { ConnectionPool } from '../../gateway/http1/connectionPool.ts';
 import { type Backend, exchange, startBackend } from './backend.ts';
 
 // Deadlines use a fake clock that the tests move; sockets use the real time.

@@ -15,7 +15,7 @@ function file(brownouts: readonly object[], settings: object = {}): Snapshot {
 }
 
 function messages(before: Snapshot, after: Snapshot, at = now): string[] {
-  return guardReload(before, after, { lastCalled: () => undefined }, at).map(({ message }) => message);
+  return guardReload(before, after, { calls: () => undefined }, at).map(({ message }) => message);
 }
 
 const soon = { at: '2027-03-02T14:00Z', for: '1h' };
@@ -88,7 +88,7 @@ describe('the guard refuses', () => {
     const record = acceptedFrom(JSON.parse(JSON.stringify(acceptedRecord(file([{ ...soon, routes: ['GET /a'] }])))));
     if (record === undefined) throw new Error('the record is invalid');
     const after = file([{ ...soon, for: '2h', routes: ['GET /a'] }]);
-    const refusals = guardReload(record, after, { lastCalled: () => undefined }, now);
+    const refusals = guardReload(record, after, { calls: () => undefined }, now);
     expect(refusals.map(({ message }) => message)).toEqual([expect.stringMatching(/becomes longer/)]);
   });
 });
@@ -122,7 +122,7 @@ describe('clients that are no longer spared', () => {
     const running = { at: '2027-02-28T23:30Z', for: '1h' };
     const record = acceptedFrom(JSON.parse(JSON.stringify(acceptedRecord(file([running], spare('acme'))))));
     if (record === undefined) throw new Error('the record is invalid');
-    const refusals = guardReload(record, file([running]), { lastCalled: () => undefined }, now);
+    const refusals = guardReload(record, file([running]), { calls: () => undefined }, now);
     expect(refusals.map(({ message }) => message)).toEqual([expect.stringContaining('no longer spares acme')]);
   });
 

@@ -7,12 +7,24 @@ import {
 } from '../../gateway/config/acceptedConfig.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
+import { type CallFacts, callEvidence, type LiveFacts, noLiveFacts } from '../../gateway/evidence/callEvidence.ts';
 import { guardReload, type VersionUsage } from '../../gateway/lifecycle/reloadGuard.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const day = 86_400_000;
 const upstream = 'http://127.0.0.1:3001';
-const never: VersionUsage = { lastCalled: () => undefined };
+const never: VersionUsage = { calls: () => undefined };
+
+/** What the guard learns from a ledger that covers everything, with this last call. */
+function calledAt(
+  lastCall: number | undefined,
+  facts: Partial<CallFacts> = {},
+  live: Partial<LiveFacts> = {},
+): VersionUsage {
+  const coverage = { since: now - 100 * day, losses: [] };
+  const ledger = { quiet: day, since: now - day, coverage, problem: undefined, live: { ...noLiveFacts, ...live } };
+  return { calls: (version) => callEvidence({ version, now, lastCall, ...ledger, ...facts }) };
+}
 
 type Routes = Record<string, object | string>;
 
@@ -195,9 +207,9 @@ describe('an edit is refused', () => {
 
   it.each([
     ['within guard.quiet', now - day + 1000, 1],
-    ['before that', now - day, 0],
+    ['before that', now - day - 1, 0],
   ])('that retires a version that was called %s', (_name, lastCalled, count) => {
-    const use = { lastCalled: (name: string) => (name === 'v1' ? lastCalled : undefined) };
+    const use = { calls: (name: string) => calledAt(name === 'v1' ? lastCalled : undefined).calls(name) };
     expect(messages({ '/v1': ended }, { '/v1': { ...ended, retired: true } }, use)).toHaveLength(count);
   });
 
@@ -214,16 +226,16 @@ describe('an edit is refused', () => {
 
   it('that removes a tombstone that answered 410 within guard.quiet', () => {
     const before = { '/v1': { ...ended, retired: true } };
-    const use = { lastCalled: () => now - 3000, clients: () => 'clients: shop' };
+    const use = { ...calledAt(now - 3000), clients: () => 'clients: shop' };
     expect(messages(before, {}, use)).toEqual([
-      '/v1 is removed, and was last called 3 s ago; clients: shop. Its clients would get 404 instead of 410.',
+      '/v1 is removed, and was last called 3 s ago; clients: shop. Its clients would get 404 instead of 410. Without another call, the edit is accepted at 2026-11-22T11:59:58Z, in 23 h: save the file again then.',
     ]);
-    expect(messages(before, {}, { lastCalled: () => now - day })).toEqual([]);
+    expect(messages(before, {}, calledAt(now - 2 * day))).toEqual([]);
     expect(messages(before, before, use)).toEqual([]);
   });
 
   it('unless guard.quiet is off', () => {
-    const use = { lastCalled: () => now };
+    const use = calledAt(now);
     const after = { '/v1': { ...ended, retired: true } };
     expect(messages({ '/v1': ended }, after, use, { guard: { quiet: 'off' } })).toEqual([]);
   });
@@ -231,22 +243,23 @@ describe('an edit is refused', () => {
 
 describe('while calls may be missing', () => {
   const gap = 'Gateway gw-3 has not been heard for 40 s.';
-  const use: VersionUsage = { lastCalled: () => undefined, gap: () => gap };
+  const use = calledAt(undefined, {}, { gaps: [{ code: 'gateway_silent', text: gap }] });
+  const missing = 'calls in the last 1 day (guard.quiet) may be missing.';
   const tombstone = { ...ended, retired: true };
 
   it.each<[string, Routes, Routes, string]>([
-    ['retires', { '/v1': ended }, { '/v1': tombstone }, `/v1 is retired, but its last call is not known. ${gap}`],
+    ['retires', { '/v1': ended }, { '/v1': tombstone }, `/v1 is retired, but ${missing} ${gap}`],
     [
       'ends a version by its date',
       { '/v1': ended },
       { '/v1': { ...ended, after_sunset: 'gone' } },
-      `/v1 is retired, but its last call is not known. ${gap}`,
+      `/v1 is retired, but ${missing} ${gap}`,
     ],
     [
       'removes a tombstone',
       { '/v1': tombstone },
       {},
-      `/v1 is removed, but its last call is not known. ${gap} Its clients would get 404 instead of 410.`,
+      `/v1 is removed, but ${missing} ${gap} Its clients would get 404 instead of 410.`,
     ],
   ])('an edit that %s is refused', (_name, before, after, message) => {
     expect(messages(before, after, use)).toEqual([message]);

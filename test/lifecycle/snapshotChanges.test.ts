@@ -1,13 +1,19 @@
-import { expect, it } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { changesBetween } from '../../gateway/lifecycle/snapshotChanges.ts';
+import { makePair } from '../support/certificates.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const a = 'http://127.0.0.1:3001';
 const b = 'http://127.0.0.1:3002';
 const store = 'postgres://db.internal:5432/gateway';
-// Any files: only their paths are compared.
-const [cert, key] = [import.meta.filename, import.meta.filename];
+const folder = mkdtempSync(join(tmpdir(), 'snapshot-changes-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+makePair(folder, 'public');
+const [cert, key] = [join(folder, 'public.made.crt'), join(folder, 'public.made.key')];
 
 const adaptedV1 = (mode: string) => {
   const [v1, v2] = ['v1', 'v2'].map((name) => ({ upstream: a, contract: `services/${name}/contract/openapi.yaml` }));

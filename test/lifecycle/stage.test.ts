@@ -149,7 +149,10 @@ describe('the counterpart in v2', () => {
     ['a segment that does not match the text of its pattern', '/menus/bar.html', '/menus/bar.html'],
     ['a new name with the value that is left', '/a/1/2', '/b/2/1'],
     ['an escape unchanged', '/drinks/%C3%a9%2f', '/cocktails/%C3%a9%2f'],
-    ['a path that only looks moved', '/drinks/', '/drinks/'],
+    ['a moved path with a final slash', '/drinks/', '/cocktails'],
+    ['a moved path with a parameter and a final slash', '/drinks/7/', '/cocktails/7'],
+    ['the same path with a final slash without a row', '/pubs/7/', '/pubs/7/'],
+    ['none for a row of null with a final slash', '/search/', undefined],
     ['another case', '/Drinks', '/Drinks'],
     ['an inner //', '/a//b', '/a//b'],
     ['none for a row of null', '/search', undefined],
@@ -166,6 +169,7 @@ describe('the counterpart and the contracts', () => {
 
   it.each([
     ['both known, the path is in both', known, '/pubs', '/pubs'],
+    ['both known, the path has a final slash', known, '/pubs/', '/pubs'],
     ['both known, the path is only in the old one', known, '/drinks/7/x', undefined],
     ['both known, the path is in neither', known, '/nothing', undefined],
     ['both known, moved to a path that exists', known, '/drinks/7', '/cocktails/7'],

@@ -17,9 +17,17 @@ async function loseBackend(
 ) {
   const gone = await freeUrl();
   const { status, notices, url } = await startEditable(routes(gone));
-  expect(await status()).toMatchObject({ unreachable: false, stopped_before_retired: false });
+  expect(await status()).toMatchObject({
+    unreachable: false,
+    stopped_before_retired: false,
+    targets: [{ health: 'not tried', failing_since: null }],
+  });
   expect((await fetch(`${url}/v1/x`)).status).toBe(502);
-  expect(await status()).toMatchObject({ unreachable: true, targets: [{ health: 'unreachable' }], ...expected });
+  expect(await status()).toMatchObject({
+    unreachable: true,
+    targets: [{ health: 'failing', reachable: false }],
+    ...expected,
+  });
   await eventually(() => expect(notices).toEqual([said]), 5_000);
   const server = createServer((_req, res) => res.end('ok')).listen(Number(new URL(gone).port), '127.0.0.1');
   onTestFinished(() => void server.close());

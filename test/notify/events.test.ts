@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
+import { type LiveFacts, noLiveFacts } from '../../gateway/evidence/callEvidence.ts';
 import { brownoutStatus } from '../../gateway/lifecycle/brownouts.ts';
 import { Dispatcher } from '../../gateway/notify/dispatcher.ts';
 import {
@@ -129,7 +130,14 @@ it('a brownout that was stopped before its start is not announced, nor that of a
     changed: now,
   } as const;
   ledger.saveBrownouts([decision]);
-  const digest = await digestEvent({ snapshot: snapshotOf(v1), queries, report: undefined, since: now - 7 * day, now });
+  const digest = await digestEvent({
+    snapshot: snapshotOf(v1),
+    queries,
+    state: undefined,
+    gateway: undefined,
+    since: now - 7 * day,
+    now,
+  });
   expect(digest?.sections.find(({ heading }) => heading === 'Next dates')?.lines).toEqual([
     '2027-03-03: brownout of /v1, if its conditions hold',
   ]);
@@ -185,14 +193,28 @@ describe('the events of clients', () => {
 
   it('are counted by the digest without ignored clients', async () => {
     const { queries } = ledgerWith([old, call('new', 0), call('probe', 0)], noon - 60 * day);
-    const digest = await digestEvent({ snapshot, queries, report: undefined, since: noon - 7 * day, now: noon });
+    const digest = await digestEvent({
+      snapshot,
+      queries,
+      state: undefined,
+      gateway: undefined,
+      since: noon - 7 * day,
+      now: noon,
+    });
     expect(digest?.data['changes']).toContain('1 client called /v1 for the first time: x-client-id:new.');
   });
 
   it('the digest does not say that no client called if the clients are counted together', async () => {
     const linesOf = async (rows: Parameters<typeof ledgerWith>[0]) => {
       const { queries } = ledgerWith(rows, noon - 60 * day);
-      const digest = await digestEvent({ snapshot, queries, report: undefined, since: noon - 7 * day, now: noon });
+      const digest = await digestEvent({
+        snapshot,
+        queries,
+        state: undefined,
+        gateway: undefined,
+        since: noon - 7 * day,
+        now: noon,
+      });
       return digest?.sections.find(({ heading }) => heading?.startsWith('/v1'))?.lines.join(' ');
     };
     const noClient = 'No client called it in the last 7 days.';
@@ -206,9 +228,131 @@ describe('the events of clients', () => {
     ['a week, and the ledger does not go back two', 7, 10, '', null],
   ])('are compared by the digest with the period before: %s', async (_what, days, covered, comparison, before) => {
     const { queries } = ledgerWith([old, call('one', days + 1), call('one', 0)], noon - covered * day);
-    const digest = await digestEvent({ snapshot, queries, report: undefined, since: noon - days * day, now: noon });
+    const digest = await digestEvent({
+      snapshot,
+      queries,
+      state: undefined,
+      gateway: undefined,
+      since: noon - days * day,
+      now: noon,
+    });
     expect(digest?.data['changes']).toContain(`/v1 had 1 request${comparison}.`);
     expect(digest?.data['versions']).toEqual([expect.objectContaining({ requests: 1, requests_before: before })]);
+  });
+
+  it('the digest names the gateway, what its ledger covers, and why calls may be missing', async () => {
+    const gateway = { name: 'gw-1', host: 'one', admin: 'http://10.0.0.1:9901', file: '/etc/routes.yaml', digest: '' };
+    const silent = { code: 'gateway_silent', text: 'Gateway gw-3 has not been heard for 40 s.' };
+    const digestWith = async (gaps: (typeof silent)[], covered = 60) => {
+      const { queries } = ledgerWith([old, call('gone', 12)], noon - covered * day);
+      const facts = new Map([['v1', { ...noLiveFacts, gaps }]]);
+      const state = { report: { versions: [], workers: [] }, facts, fleet: new Map() };
+      const digest = await digestEvent({ snapshot, queries, state, gateway, since: noon - 7 * day, now: noon });
+      const linesOf = (heading: string | undefined) =>
+        digest?.sections.find((section) => section.heading === heading)?.lines ?? [];
+      return {
+        digest,
+        source: linesOf(undefined)[1],
+        changes: linesOf('What changed'),
+        version: linesOf('/v1: deprecated'),
+      };
+    };
+    const who = 'Gateway gw-1 at http://10.0.0.1:9901, with /etc/routes.yaml.';
+    const complete = await digestWith([]);
+    expect(complete.source).toBe(`${who} The usage ledger has every call of this period.`);
+    expect(complete.version).toContain('No client called it in the last 7 days.');
+    expect(complete.changes).toContain('1 client stopped calling /v1: x-client-id:gone.');
+    expect(complete.digest?.data).toMatchObject({
+      gateway: 'gw-1',
+      gateway_admin: 'http://10.0.0.1:9901',
+      gateway_file: '/etc/routes.yaml',
+      known: true,
+    });
+    const withGap = await digestWith([silent]);
+    expect(withGap.source).toBe(`${who} The usage ledger has every call of this period. ${silent.text}`);
+    expect(withGap.version).toEqual([
+      expect.stringContaining('The sunset of /v1'),
+      silent.text,
+      'No call in the last 7 days is known, but calls may be missing.',
+    ]);
+    expect(withGap.changes).toContain('1 client may have stopped calling /v1; calls may be missing: x-client-id:gone.');
+    expect(withGap.digest?.data).toMatchObject({ known: false, versions: [{ known: false }] });
+    const short = await digestWith([], 3);
+    expect(short.source).toBe(`${who} The usage ledger has every call only since 2027-02-26T12:00:00Z.`);
+    expect(short.digest?.data).toMatchObject({ known: false, counted_since: '2027-02-26T12:00:00.000Z' });
+  });
+
+  it.each<[string, Partial<LiveFacts>, string, boolean, string]>([
+    [
+      'counts of another gateway that have not arrived',
+      { pending: [{ code: 'calls_unsent', text: 'Counts of gw-2 are on their way.' }] },
+      'No call in the last 7 days is known, but calls may be missing.',
+      false,
+      'may have stopped calling /v1; calls may be missing',
+    ],
+    [
+      'a worker that does not answer',
+      { unresponsiveSince: noon - 5_000 },
+      'No call in the last 7 days is known, but calls may be missing.',
+      false,
+      'may have stopped calling /v1; calls may be missing',
+    ],
+    [
+      'an open request',
+      { inFlight: 1 },
+      'No call in the last 7 days is in the usage ledger yet, but it has 1 open request.',
+      true,
+      'may have stopped calling /v1; requests of unknown clients are open',
+    ],
+    [
+      'a call that is remembered while counts are not written',
+      { lastRemembered: noon - 1_000, hasUnwritten: true },
+      'No call in the last 7 days is in the usage ledger yet, but a worker remembers one.',
+      false,
+      'may have stopped calling /v1; calls may be missing',
+    ],
+    [
+      'the calls of another version',
+      { lastRemembered: noon - 1_000 },
+      'No client called it in the last 7 days.',
+      true,
+      'stopped calling /v1',
+    ],
+  ])('the digest does not say that no client called it during %s', async (_what, live, noCall, known, stopped) => {
+    const { queries } = ledgerWith([old, call('gone', 12)], noon - 60 * day);
+    const facts = new Map([['v1', { ...noLiveFacts, ...live }]]);
+    const { inFlight = 0, waiting = 0 } = live;
+    const v1 = { name: 'v1', inFlight, waiting, lastInFlight: undefined, targets: [] };
+    const report = { versions: [v1], workers: [] };
+    const state = { report, facts, fleet: new Map() };
+    const digest = await digestEvent({
+      snapshot,
+      queries,
+      state,
+      gateway: undefined,
+      since: noon - 7 * day,
+      now: noon,
+    });
+    expect(digest?.sections.find(({ heading }) => heading === '/v1: deprecated')?.lines).toContain(noCall);
+    expect(digest?.data).toMatchObject({ known, versions: [{ known }] });
+    expect(digest?.data['changes']).toContain(`1 client ${stopped}: x-client-id:gone.`);
+  });
+
+  it('may be of clients whose earlier calls have not arrived', async () => {
+    const { queries } = ledgerWith([old, call('new', 0)], noon - 60 * day);
+    const pending = [{ code: 'calls_unsent', text: 'Counts of gw-2 are on their way.' }];
+    const facts = new Map([['v1', { ...noLiveFacts, pending }]]);
+    const state = { report: { versions: [], workers: [] }, facts, fleet: new Map() };
+    expect((await clientEvents(queries, snapshot, noon, state)).map(({ data }) => data['known'])).toEqual([false]);
+  });
+
+  it('say if earlier calls of the client may be missing', async () => {
+    const { ledger, queries } = ledgerWith([old, call('new', 0)], noon - 60 * day);
+    const known = async () => (await clientEvents(queries, snapshot, noon)).map(({ data }) => data['known']);
+    expect(await known()).toEqual([true]);
+    const loss = { version: 'v1', from: noon - 2 * day, until: noon - 2 * day + 10, reason: 'A worker was killed.' };
+    ledger.addLosses([loss], { process: 0, until: 1 });
+    expect(await known()).toEqual([false]);
   });
 
   it('report no client as new if the ledger does not go back a quiet period', async () => {
@@ -313,7 +457,8 @@ it('100 days send exactly the expected events', { timeout: 60_000 }, async () =>
         : await digestEvent({
             snapshot,
             queries,
-            report: undefined,
+            state: undefined,
+            gateway: undefined,
             since: clock.time - 7 * day,
             now: clock.time,
             monday,

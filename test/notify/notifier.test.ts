@@ -1,6 +1,8 @@
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
+import type { EditWatchStatus } from '../../gateway/editWatch/watchStatus.ts';
 import { Notifier, type NotifierOptions } from '../../gateway/notify/notifier.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
@@ -24,6 +26,14 @@ async function start(more: Partial<NotifierOptions> = {}, types = ['ledger-probl
     ledger: undefined,
     storeProblem: () => undefined,
     brownouts: () => [],
+    editWatches: () => [],
+    gateway: () => ({
+      name: 'gw-1',
+      host: 'one',
+      admin: 'http://127.0.0.1:9901',
+      file: '/etc/routes.yaml',
+      digest: '',
+    }),
     clientEvents: async () => [],
     weeklyDigest: async () => undefined,
     ...more,
@@ -57,6 +67,56 @@ it('reports that the coverage of the ledger restarted', async () => {
   const { receiver } = await start({ ledger: { problem: undefined, lastIncident: incident } });
   await eventually(() => expect(receiver.received.length).toBe(1));
   expect(receiver.received[0]?.body).toContain('Coverage restarts.');
+});
+
+it('reports that requests are lost since an edit, once, and only if it is known', async () => {
+  const counts = { seconds: 60, requests: 25, lost: 0, statuses: {} };
+  const watch: EditWatchStatus = {
+    version: 'v2',
+    jumped: 'not known',
+    known: false,
+    state: 'watching',
+    text: '/v2 loses requests since the edit of 2027-03-01T06:00:00Z: 5 of 5',
+    edits: [{ at: '2027-03-01T06:00:00.000Z', changes: ['/v2: target http://b added'] }],
+    until: '2027-03-01T06:01:00.000Z',
+    found_at: null,
+    recovered_at: null,
+    before: counts,
+    after: { ...counts, requests: 5, lost: 5, statuses: { 404: 5 } },
+    undo: [
+      {
+        key: 'routes./v2',
+        line: 3,
+        before: 'http://a',
+        after: 'http://b',
+        text: 'routes.yaml:3  routes./v2: write http://a',
+      },
+    ],
+    undo_lines: 12,
+  };
+  const watches = [watch];
+  const { notifier, receiver, clock } = await start({ editWatches: () => watches }, ['lost-requests']);
+  const found = { ...watch, jumped: 'yes', known: true, found_at: '2027-03-01T06:00:05.000Z' } as const;
+  watches.splice(0, 1, { ...watch, version: 'v1' }, found);
+  for (let check = 0; check < 3; check += 1) {
+    clock.time += 10_000;
+    await notifier.check();
+  }
+  watches.splice(0, 2, { ...found, state: 'recovered', recovered_at: '2027-03-01T06:00:50.000Z' });
+  await notifier.check();
+  await eventually(() => expect(receiver.received.length).toBe(1));
+  const { type, timestamp, data } = JSON.parse(receiver.received[0]?.body ?? '') as Record<string, unknown>;
+  expect([type, timestamp]).toEqual(['lost-requests', found.found_at]);
+  expect(data).toMatchObject({
+    title: `/v2 loses requests since an edit of routes.yaml on ${hostname()}`,
+    text: expect.stringContaining('and 11 more lines'),
+    version: 'v2',
+    gateway: hostname(),
+    edits: watch.edits,
+    before: watch.before,
+    after: watch.after,
+    undo: watch.undo,
+  });
 });
 
 it('asks for the digest of a week until the ledger can be read', async () => {

@@ -1,5 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { brownoutGauge, fleetGauges, freezeGauges, gauges, ledgerGauges } from '../../gateway/admin/metrics.ts';
+import {
+  brownoutGauge,
+  editWatchGauge,
+  fleetGauges,
+  freezeGauges,
+  gauges,
+  ledgerGauges,
+} from '../../gateway/admin/metrics.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { fleetJson } from '../../gateway/fleet/fleetJson.ts';
 import type { ExchangeRecord } from '../../gateway/observability/exchangeRecord.ts';
@@ -36,6 +43,7 @@ const snapshot = snapshotFrom({
     '/v1': { upstream, deprecation: '2026-01-01', sunset: '2026-12-01' },
     '/v2': { upstream, deprecation: '2026-01-01' },
     '/v3': upstream,
+    '/v4': { upstream, deprecation: '2026-01-01' },
   },
 });
 const now = Date.parse('2026-11-21');
@@ -48,6 +56,8 @@ const report: ServingReport = {
       inFlight: 2,
       waiting: 1,
       lastInFlight: now - 1000,
+      coveredSince: now - 86_400_000,
+      inUse: 'yes',
       targets: [
         {
           url: upstream,
@@ -60,8 +70,9 @@ const report: ServingReport = {
         },
       ],
     },
-    { ...idle, name: 'v2', lastInFlight: now - 25 * 3_600_000 },
+    { ...idle, name: 'v2', lastInFlight: now - 25 * 3_600_000, inUse: 'no' },
     { ...idle, name: 'v3' },
+    { ...idle, name: 'v4', inUse: 'not known' },
   ],
 };
 // A path through a file can never be written.
@@ -76,6 +87,9 @@ const row = {
   served: 1,
   failing: 0,
   refused: 0,
+  body: 0,
+  target: 0,
+  head: 0,
 };
 ledger.add([{ ...row, first: now, last: now, used: now, accepted: now }]);
 const config = {
@@ -106,10 +120,16 @@ describe('the text of the metrics', () => {
     const frozen = { version: 'v1', from: now, mode: 'report', state: 'active', known: 1, newClients: 2 } as const;
     const freezes = freezeGauges([{ ...frozen, reason: undefined }]);
     const brownouts = brownoutGauge([{ version: 'v1', state: 'running' }]);
+    const edits = editWatchGauge([{ version: 'v1', jumped: 'yes', known: true, state: 'ended' }]);
     const copies = { shadow: { compared: 2 }, control: { failed: 1 } };
     const shadow = { version: 'v1', to: 'v2', state: 'running', until: '', copies, dropped: { queue: 1 } } as const;
-    const features = [...freezes, brownouts, ...shadowMetrics([shadow])];
-    const state = [...gauges(snapshot, report, config, now), ...features, ...ledgerGauges(ledger), ...fleet];
+    const features = [...freezes, brownouts, edits, ...shadowMetrics([shadow])];
+    const state = [
+      ...gauges(snapshot, report, config, now),
+      ...features,
+      ...ledgerGauges(ledger, undefined, now),
+      ...fleet,
+    ];
     const { families } = parseMetrics(await exposition([await ofProcess(), state, otlp]));
     for (const [name, { type, help, labels }] of Object.entries(metricTable)) {
       const family = families.get(name);
@@ -160,6 +180,27 @@ describe('a count', () => {
     expect(value('version_gateway_failures_total', { version: 'v1', fault: 'target' })).toBe(1);
     expect(value('version_gateway_failures_total', { version: 'v1', fault: 'gateway' })).toBe(0);
     expect(value('version_gateway_problems_total', { version: 'v1', code: 'TARGET_FAILED' })).toBe(1);
+  });
+
+  it('has the lost requests of a version, without those that are refused on purpose', () => {
+    const statuses = [200, 301, 400, 403, 404, 404, 405, 410, 429, 499, 500, 501, 502, 503, 504, 505, 508];
+    const metrics = counted(
+      ...statuses.map((status) => ({ status })),
+      { status: 503, problem: 'VERSION_BROWNOUT', restrictedBy: 'brownout' },
+      { status: 403, problem: 'VERSION_FROZEN', restrictedBy: 'freeze' },
+      { status: 410, problem: 'VERSION_RETIRED' },
+      { status: 410, problem: 'ROUTE_NOT_ADAPTED' },
+      { status: 503, problem: 'NO_HEALTHY_TARGET' },
+      { status: 404, problem: 'UNKNOWN_VERSION', version: '' },
+      { status: 404, version: 'v2' },
+    );
+    metrics.atFormerPath('v2');
+    metrics.atFormerPath('v3');
+    expect(metrics.answers()).toEqual({
+      v1: { requests: statuses.length + 1, lost: { 404: 2, 405: 1, 502: 1, 503: 2, 504: 1, 508: 1 } },
+      v2: { requests: 2, lost: { 404: 2 } },
+      v3: { requests: 1, lost: { 404: 1 } },
+    });
   });
 
   it('leaves out the duration of event streams', async () => {
@@ -221,7 +262,11 @@ describe('a count', () => {
 });
 
 describe('a gauge', () => {
-  const parts = [gauges(snapshot, report, config, now), ejectionsIn(report), ledgerGauges(ledger)];
+  const parts = [
+    gauges(snapshot, report, config, now),
+    ejectionsIn(report),
+    ledgerGauges(ledger, undefined, now + 90_000),
+  ];
   const read = async () => parseMetrics(await exposition(parts));
 
   it.each([
@@ -232,12 +277,17 @@ describe('a gauge', () => {
     ['version_gateway_deprecated_version_in_use', { version: 'v1' }, 1],
     ['version_gateway_deprecated_version_in_use', { version: 'v2' }, 0],
     ['version_gateway_deprecated_version_in_use', { version: 'v3' }, undefined],
+    ['version_gateway_deprecated_version_in_use', { version: 'v4' }, undefined],
     ['version_gateway_days_until_sunset', { version: 'v1' }, 10],
     ['version_gateway_days_until_sunset', { version: 'v2' }, undefined],
     ['version_gateway_target_up', { version: 'v1', target: upstream }, 0],
     ['version_gateway_target_ejections_total', { version: 'v1', target: upstream }, 3],
     ['version_gateway_ledger_up', {}, 0],
     ['version_gateway_ledger_held_rows', {}, 1],
+    // The row has waited since `now`.
+    ['version_gateway_counts_waiting_seconds', {}, 90],
+    ['version_gateway_coverage_start_timestamp_seconds', { version: 'v1' }, (now - 86_400_000) / 1000],
+    ['version_gateway_coverage_start_timestamp_seconds', { version: 'v3' }, undefined],
     ['version_gateway_config_reloads_total', { result: 'ok' }, 2],
     ['version_gateway_config_reloads_total', { result: 'failed' }, 4],
     ['version_gateway_config_generation', {}, 3],
@@ -246,6 +296,23 @@ describe('a gauge', () => {
   ])('%s of %j is %s', async (name, labels, expected) => {
     expect((await read()).value(name, labels)).toBe(expected);
   });
+});
+
+it('says that no requests are lost since an edit only if that is known', async () => {
+  const watches = [
+    { version: 'v1', jumped: 'no', known: true, state: 'ended' },
+    { version: 'v2', jumped: 'not known', known: false, state: 'ended' },
+    { version: 'v3', jumped: 'yes', known: true, state: 'recovered' },
+    { version: 'v4', jumped: 'yes', known: true, state: 'ended' },
+    { version: 'v4', jumped: 'not known', known: false, state: 'watching' },
+    { version: 'v5', jumped: 'no', known: true, state: 'ended' },
+    { version: 'v5', jumped: 'not known', known: false, state: 'watching' },
+  ] as const;
+  const { value } = parseMetrics(await exposition([[editWatchGauge(watches)]]));
+  const values = ['v1', 'v2', 'v3', 'v4', 'v5'].map((version) =>
+    value('version_gateway_lost_requests_jumped', { version }),
+  );
+  expect(values).toEqual([0, undefined, 0, 1, undefined]);
 });
 
 it('counts the requests of a gateway', async () => {

@@ -89,7 +89,9 @@ describe('the installed package', () => {
     writeFileSync(join(consumer, 'v1.yaml'), contract('/old'));
     writeFileSync(join(consumer, 'v2.yaml'), contract('/new'));
     const both = `routes:\n  /v1: ${version('v1.yaml', ', guide: true')}\n  /v2: ${version('v2.yaml')}\n`;
-    writeFileSync(routes, `${both}usage: { store: ./threads.db }\n`);
+    // Nothing listens at the upstreams.
+    const settings = 'guard: { trial: off }\nusage: { store: ./threads.db }\n';
+    writeFileSync(routes, both + settings);
     const anyPorts = ['--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
     const gateway = run(process.execPath, [launcher, 'start', '--config', routes, ...anyPorts]);
     const [, base] = await gateway.printed(/listens on (\S+)/);
@@ -104,7 +106,7 @@ describe('the installed package', () => {
     expect(await get(`${admin}api/usage`)).toContain('"problem":null');
     expect(await get(`${admin}`)).toContain('<html');
     expect(await get(`${admin}assets/uplot.js`)).toContain('uPlot');
-    writeFileSync(routes, `${both}  /v3: "http://127.0.0.1:1"\nusage: { store: ./threads.db }\n`);
+    writeFileSync(routes, `${both}  /v3: "http://127.0.0.1:1"\n${settings}`);
     gateway.child.kill('SIGHUP');
     await gateway.printed(/\/v3 (?:is )?added|reload \(\w+\): reloaded/);
     expect(gateway.output()).not.toMatch(/ledger ended|cannot be/);

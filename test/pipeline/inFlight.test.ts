@@ -11,6 +11,7 @@ function exchanges(count: number): InFlight[] {
     countedSoFar: () => {
       throw new Error('not counted here');
     },
+    identify: () => '',
     isWaived: () => false,
     endIfEndless: () => {},
     cut: () => {},

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
+import { noLiveFacts } from '../../gateway/evidence/callEvidence.ts';
 import { hasLoss, withRetired } from '../../gateway/plan/plan.ts';
 import { planEdit } from '../../gateway/plan/planEdit.ts';
 import type { UsageRow } from '../../gateway/usage/usageRow.ts';
@@ -140,9 +141,13 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
 
   it('says that the ledger is shorter than the period', async () => {
     const plan = await planned([row('v2', 'a', now - hour)], { covered: now - 2 * day });
-    expect(plan.summary).toContain(
-      ': in the last 7 days (usage was recorded without a gap only since 2026-11-19T12:34:56Z), backends ',
-    );
+    expect([plan.known, plan.summary]).toEqual([
+      true,
+      'No client would lose a request that was recorded since 2026-11-19T12:34:56Z: backends answered 1 request, and the gateway would refuse none of them.',
+    ]);
+    const lossSince = 'in the last 7 days (usage was recorded without a gap only since 2026-11-19T12:34:56Z): a (1).';
+    const lost = await planned([row('v1', 'a', now - hour)], { covered: now - 2 * day });
+    expect(lost.summary).toContain(` would lose 1 of the 1 request that backends answered ${lossSince}`);
     expect(plan.notes.map(({ code, text }) => [code, text])).toEqual([
       [
         'ledger_short',
@@ -245,7 +250,8 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
       row('v1', 'x-client-id:a', now - hour, { requests: 1, route: 'POST /cocktails' }),
       row('v1', 'x-client-id:e', now - hour, { requests: 2, route: 'GET /drinks/' }),
       row('v1', 'x-client-id:b', now - 2 * day, { requests: 2, route: 'HEAD /drinks/{id}' }),
-      row('v1', 'x-client-id:b', now - hour, { requests: 5, route: 'GET /drinks/{}' }),
+      row('v1', 'x-client-id:b', now - hour, { requests: 4, route: 'GET /drinks/{}' }),
+      row('v1', 'x-client-id:b', now - hour, { requests: 1, route: 'GET /drinks/{}/' }),
       row('v1', 'x-client-id:c', now - hour, { requests: 4, route: 'other' }),
       row('v1', 'x-client-id:d', now - hour, { requests: 0, served: 0, route: 'GET /legacy-search' }),
       row('v2', 'x-client-id:c', now - hour),
@@ -276,7 +282,7 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
       'The adapter of /v1 does not serve these routes: GET /legacy-search, GET /drinks/, POST /cocktails.',
       'The adapter of /v1 may serve only some of the 4 requests that the ledger counts as other.',
     ]);
-    const unclear = await planned(rows.slice(6, 7), { routes: edit });
+    const unclear = await planned(rows.slice(7, 8), { routes: edit });
     expect([hasLoss(unclear), unclear.total.lost, unclear.summary]).toEqual([
       true,
       0,
@@ -311,6 +317,21 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
     const plan = await planned([row('v1', 'a', now - hour)], { routes: { '/v2': upstream } });
     expect(plan.versions[0]).toMatchObject({ version: 'v1', stage: 'removed', answer: 'unknown_version', lost: 1 });
   });
+});
+
+it.each([
+  ['a request is open', { inFlight: 1 }, 'in_flight'],
+  ['a worker does not answer', { unresponsiveSince: now - 4_000 }, 'worker_unresponsive'],
+])('does not know what clients would lose while %s', async (_name, known, code) => {
+  const facts = { live: new Map([['v1', { ...noLiveFacts, ...known }]]) };
+  const { queries } = ledgerWith([row('v2', 'moved', now)], now - 100 * day);
+  const query = { candidate: snapshotFrom({ routes: retired }), running, since: now - 7 * day, now, at: now };
+  expect((await planEdit(queries, query))?.known).toBe(true);
+  const plan = await planEdit(queries, { ...query, ...facts });
+  expect(plan).toMatchObject({ known: false, total: { lost: 0 }, notes: [{ code }] });
+  // A version that stays served does not matter.
+  const unchanged = await planEdit(queries, { ...query, ...facts, candidate: running });
+  expect(unchanged).toMatchObject({ known: true, notes: [] });
 });
 
 it('names clients by usage.names', async () => {

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Snapshot, Version } from '../../gateway/config/snapshot.ts';
+import type { ObservedHealth } from '../../gateway/evidence/targetHealth.ts';
 import { BrownoutScope } from '../../gateway/restrictions/brownout.ts';
 import {
   type BrownoutEstimate,
   estimateBrownout,
-  hasHealthyTarget,
+  hasUsableTarget,
   reasonToSkip,
   SuccessorWatch,
 } from '../../gateway/restrictions/brownoutConditions.ts';
@@ -69,6 +70,12 @@ describe('routes', () => {
     ['HEAD', '/drinks/7', true],
     ['GET', '/drinks/{}', true],
     ['GET', '/drinks/{id}', true],
+    ['GET', '/drinks/7/', true],
+    ['GET', '/drinks/{}/', true],
+    ['HEAD', '/menus/7.json/', true],
+    ['POST', '/orders/', true],
+    ['GET', '/drinks/7//', false],
+    ['GET', '/drinks/', false],
     ['POST', '/drinks/7', false],
     ['GET', '/drinks', false],
     ['GET', '/drinks/7/more', false],
@@ -87,7 +94,9 @@ describe('routes', () => {
   it('are those of the contract', () => {
     const scope = scopeOf(file({ routes: ['GET /drinks/{any}'] }, {}, 'v1.yaml'));
     expect(scope.includesRoute('GET', '/drinks/7')).toBe(true);
+    expect(scope.includesRoute('GET', '/drinks/7/')).toBe(true);
     expect(scope.includesRoute('GET', '/drinks')).toBe(false);
+    expect(scope.includesRoute('GET', '/drinks/')).toBe(false);
   });
 });
 
@@ -106,14 +115,12 @@ describe('the estimate', () => {
   const estimate = (window: object, settings = {}) => {
     const snapshot = file(window, settings);
     const version = versionOf(snapshot, 'v1');
-    return estimateBrownout(ledger(), snapshot, version, version.brownouts[0] as never, noon + 1);
+    return estimateBrownout(ledger(), snapshot, version, version.brownouts[0] as never, noon + 1, undefined);
   };
 
   it('adds up the requests of the last week', async () => {
-    const since = noon + 1 - 7 * dayMs;
     expect(await estimate({})).toEqual({
-      since,
-      coveredSince: noon,
+      missing: [expect.objectContaining({ code: 'ledger_short', since: noon, until: noon + 7 * dayMs })],
       requests: 100,
       unnamed: 100,
       refused: 100,
@@ -136,10 +143,9 @@ it.each<[Partial<BrownoutEstimate>, RegExp | undefined]>([
   [{ requests: 100, unnamed: 5, refused: 20, allRequests: 100 }, undefined],
   [none, undefined],
   [
-    { ...none, coveredSince: noon - 7 * dayMs + 1 },
-    /the usage ledger begins at 2026-.*, so it does not cover the last week/,
+    { ...none, missing: [{ code: 'ledger_short', text: 'The usage ledger begins at 2026.' }] },
+    /^requests of the last week may be missing: The usage ledger begins at 2026$/,
   ],
-  [{ ...none, coveredSince: undefined }, /the usage ledger is empty, so it does not cover the last week/],
   [
     { requests: 100, unnamed: 6, refused: 0, allRequests: 100 },
     /made 6% of the requests of the last week, more than brownout.unnamed \(5%\)/,
@@ -149,20 +155,23 @@ it.each<[Partial<BrownoutEstimate>, RegExp | undefined]>([
     /refuse about 21% of all requests, more than brownout.max_share \(20%\)/,
   ],
 ])('%j is skipped: %s', (estimate, expected) => {
-  const covered = { ...none, since: noon - 7 * dayMs, coveredSince: noon - 7 * dayMs };
-  const reason = reasonToSkip({ ...covered, ...estimate }, { unnamed: 0.05, maxShare: 0.2 });
+  const reason = reasonToSkip({ ...none, missing: [], ...estimate }, { unnamed: 0.05, maxShare: 0.2 });
   if (expected === undefined) expect(reason).toBeUndefined();
   else expect(reason).toMatch(expected);
 });
 
-it('a target that is ejected or cannot be reached is not healthy', () => {
+it.each<[boolean, ObservedHealth['health'][]]>([
+  [true, ['healthy']],
+  [true, ['failing', 'healthy']],
+  [true, ['failing', 'not tried']],
+  [false, ['failing']],
+  [false, ['ejected', 'failing', 'removed']],
+  [false, []],
+])('clients can move to the successor: %s, if its targets are %j', (expected, healths) => {
   const target = { url: upstream, inFlight: 0, connections: 0, reachable: undefined, ejectedUntil: undefined };
-  const report = (targets: object[]) =>
-    ({ versions: [{ name: 'v2', inFlight: 0, waiting: 0, lastInFlight: undefined, targets }] }) as never;
-  expect(hasHealthyTarget(report([{ ...target, health: 'healthy' }]), 'v2')).toBe(true);
-  expect(hasHealthyTarget(report([{ ...target, health: 'healthy', reachable: false }]), 'v2')).toBe(false);
-  expect(hasHealthyTarget(report([{ ...target, health: 'ejected' }]), 'v2')).toBe(false);
-  expect(hasHealthyTarget(report([]), 'v2')).toBe(false);
+  const targets = healths.map((health) => ({ ...target, health }));
+  const report = { versions: [{ name: 'v2', inFlight: 0, waiting: 0, lastInFlight: undefined, targets }] };
+  expect(hasUsableTarget(report, 'v2')).toBe(expected);
 });
 
 describe('a successor', () => {

@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { brownoutKey } from '../../gateway/lifecycle/brownouts.ts';
+import type { BrownoutEstimate } from '../../gateway/restrictions/brownoutConditions.ts';
 import { BrownoutControl, type BrownoutControlOptions } from '../../gateway/restrictions/brownoutControl.ts';
 import { shareBrownouts } from '../../gateway/runtime/ledgerMaintenance.ts';
 import type { BrownoutRecord } from '../../gateway/usage/usageRow.ts';
@@ -84,4 +85,64 @@ it('tells the processes that a brownout has ended early before it stores the end
       { timeout: 10_000 },
     )
     .toEqual([[key], []]);
+});
+
+/** Before a brownout whose requests of the last week may be missing. `missing`: why, at each estimate; the last one is repeated. */
+function planned(missing: readonly BrownoutEstimate['missing'][]) {
+  const { ledger } = openLedger();
+  const brownouts = [{ at: '2027-03-02T14:00Z', for: '1h' }];
+  const current = snapshotFrom({
+    routes: { '/v1': { upstream, deprecation: '2027-01-01', brownouts }, '/v2': upstream },
+  });
+  const time = { now: at - 20_000 };
+  const target = {
+    url: upstream,
+    inFlight: 0,
+    connections: 0,
+    reachable: true,
+    health: 'healthy',
+    ejectedUntil: undefined,
+  } as const;
+  const v2 = { name: 'v2', inFlight: 0, waiting: 0, lastInFlight: undefined, targets: [target] };
+  let estimates = 0;
+  const running = new BrownoutControl({
+    source: { current },
+    clock: { now: () => time.now },
+    notice: () => {},
+    report: async () => ({ versions: [v2], workers: [] }),
+    estimate: async () => {
+      estimates += 1;
+      const counts = { requests: 0, unnamed: 0, refused: 0, allRequests: 0 };
+      return { ...counts, missing: missing[Math.min(estimates, missing.length) - 1] ?? [] };
+    },
+    storeAndRead: async (records) => shareBrownouts(ledger, records),
+    restrict: async () => {},
+  });
+  onTestFinished(() => running.close());
+  return { running, time, estimates: () => estimates };
+}
+
+const silent = { code: 'gateway_silent', text: 'Gateway gw-3 has not been heard for 40 s.' };
+
+it('starts a brownout once all requests of the last week are known', async () => {
+  const { running } = planned([[silent], [silent], []]);
+  await expect.poll(() => running.status()[0]?.state, { timeout: 20_000 }).toBe('approved');
+});
+
+it('skips a brownout at its start if requests of the last week may still be missing', async () => {
+  const { running, time, estimates } = planned([[silent]]);
+  await expect.poll(estimates, { timeout: 20_000 }).toBeGreaterThan(1);
+  expect(running.status()[0]?.state).toBe('planned');
+  time.now = at;
+  await expect
+    .poll(() => running.status()[0], { timeout: 20_000 })
+    .toMatchObject({
+      state: 'skipped',
+      reason: 'requests of the last week may be missing: Gateway gw-3 has not been heard for 40 s',
+    });
+});
+
+it('skips a brownout at once if its requests cannot be known before its start', async () => {
+  const { running } = planned([[silent, { code: 'ledger_short', text: 'It begins late.', until: at + 1 }]]);
+  await expect.poll(() => running.status()[0]?.state, { timeout: 20_000 }).toBe('skipped');
 });

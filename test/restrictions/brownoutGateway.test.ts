@@ -201,6 +201,7 @@ it('refuses the chosen clients and routes, and never those that are spared, igno
     const isSpared = [spared, ignored, waived].includes(name);
     const expected = !isSpared && scope.includesClient(`x-client-id:${name}`) ? 503 : 200;
     expect([name, await statusOf(gateway, '/v1/drinks/7', name)]).toEqual([name, expected]);
+    expect([name, await statusOf(gateway, '/v1/drinks/7/', name)]).toEqual([name, expected]);
     expect(await statusOf(gateway, '/v1/drinks', name)).toBe(200);
   }
 });
@@ -237,7 +238,9 @@ it('is skipped with a new ledger, which does not know the clients of the last we
   gateway.at(soon);
   await reaches(gateway, 'skipped');
   const [{ reason }] = (await brownoutsOf(gateway)) as [BrownoutStatus];
-  expect(reason).toBe('the usage ledger begins at 2027-03-02T13:00:00Z, so it does not cover the last week');
+  expect(reason).toBe(
+    'requests of the last week may be missing: The usage ledger begins at 2027-03-02T13:00:00Z; it will cover the last 7 days at 2027-03-09T13:00:00Z, in 6 days',
+  );
   await gateway.close();
   const again = await startRestricted(file, inside, folder);
   await reaches(again, 'skipped');

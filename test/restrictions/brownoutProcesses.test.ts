@@ -96,7 +96,10 @@ it('begins in the same second in all workers, continues over a reload and SIGUSR
   expect(new Set(refusedSince(sure))).toEqual(new Set([503]));
 
   const stopped = await runIn('.', ['brownout', 'stop', '/v1', '--admin', admin]);
-  expect([stopped.code, stopped.stdout]).toEqual([0, expect.stringMatching(/^\/v1: the brownout of .* is stopped\n$/)]);
+  expect([stopped.code, stopped.stdout]).toEqual([
+    0,
+    expect.stringMatching(/\n\n\/v1: the brownout of .* is stopped\n$/),
+  ]);
   const stoppedAt = Date.now();
   expect(await runIn('.', ['brownout', 'stop', '/v1', '--admin', admin])).toMatchObject({ code: 2 });
   gateway.child.kill('SIGUSR2');

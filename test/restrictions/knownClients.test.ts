@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { noLiveFacts } from '../../gateway/evidence/callEvidence.ts';
 import {
   canBeNew,
   type FreezeQuery,
@@ -13,7 +14,7 @@ import { openLedger } from '../usage/ledger/ledgerFixture.ts';
 import { dayMs, hourMs, noon, row } from '../usage/model.ts';
 
 const from = noon + 10 * dayMs;
-const query = { version: 'v1', from, quiet: 7 * dayMs, limit: 100, allow: [] };
+const query = { now: noon + 400 * dayMs, version: 'v1', from, quiet: 7 * dayMs, limit: 100, allow: [] };
 const identify = [{ by: 'header', name: 'x-api-key' }] as const;
 const [old, late, before, fresh] = ['#old', '#late', '#before', '#fresh'].map((tag) => `x-api-key:${tag}`);
 
@@ -67,6 +68,13 @@ describe.each(readersOn)('findFreezeClients on %s', (_database, readers) => {
     });
   });
 
+  it('finds the clients if they pause for longer than the quiet period, and the last heartbeat came before `from`', async () => {
+    const opened = ledgerWithPauses();
+    add(opened, old, from - 50_000);
+    expect(await find(opened.ledger, { quiet: 10_000 })).toMatchObject({ kind: 'found', clientLines: old });
+    expect(await find(opened.ledger, { quiet: 40 * dayMs })).toMatchObject({ kind: 'unknown' });
+  });
+
   it('counts a client whose requests all failed as known', async () => {
     const opened = ledgerWithPauses();
     opened.clock.time = from - hourMs;
@@ -96,6 +104,33 @@ describe.each(readersOn)('findFreezeClients on %s', (_database, readers) => {
     opened.clock.time = Math.max(end, from) + dayMs;
     opened.ledger.add([row({ first: opened.clock.time })]);
     expect(await find(opened.ledger)).toMatchObject({ kind });
+  });
+
+  it('finds no clients if calls of the version were lost before the freeze, and a loss of another version does not matter', async () => {
+    const lost = async (version: string, at: number) => {
+      const opened = ledgerWithPauses();
+      fill(opened);
+      const loss = { version, from: at, until: at + 10, reason: 'Calls may be missing: a worker ended.' };
+      opened.ledger.addLosses([loss], { process: 0, until: 1 });
+      return find(opened.ledger);
+    };
+    expect(await lost('v2', from - dayMs)).toMatchObject({ kind: 'found' });
+    expect(await lost('v1', from + 1)).toMatchObject({ kind: 'found' });
+    expect(await lost('v1', from - dayMs)).toEqual({
+      kind: 'unknown',
+      reason:
+        'The usage ledger does not cover the 7 days (retire.quiet) before 2026-11-28T12:00:00Z.  Calls may be missing: a worker ended.  Move `from` to 2026-12-04T12:00:00Z or later.',
+    });
+  });
+
+  it('finds no clients while a gateway of the fleet is silent, or its counts are missing', async () => {
+    const ledger = fill(ledgerWithPauses());
+    const silent = { code: 'gateway_silent', text: 'Gateway gw-3 has not been heard for 40 s.' };
+    for (const live of [{ gaps: [silent] }, { pending: [silent] }])
+      expect(await find(ledger, { live: { ...noLiveFacts, ...live } })).toEqual({
+        kind: 'unknown',
+        reason: silent.text,
+      });
   });
 
   it('finds no clients if some were counted together before the freeze', async () => {

@@ -183,6 +183,26 @@ describe.each(readersOn)('on %s', (_database, reader) => {
     expect(report.notes[1]?.text).toContain('10 requests since the brownout began');
   });
 
+  it('says that calls of either version may be missing, and not those of another version', async () => {
+    const notesAfter = async (version: string) => {
+      const { ledger } = ledgerWith(rowsOf(refused('one')), begin - 10 * day);
+      const loss = { version, from: end + day, until: end + day + 10, reason: `Calls of /${version} may be missing.` };
+      ledger.addLosses([loss], { process: 0, until: 1 });
+      const report = await brownoutReport(open(ledger), snapshotWith(), {
+        version: 'v1',
+        successor: 'v2',
+        window: 1,
+        now,
+      });
+      return report?.notes.map(({ text }) => text) ?? [];
+    };
+    const gap = (version: string) =>
+      `The ledger covers only the time since 2026-11-12T02:00:00Z: earlier requests may be missing, and a client that is listed as silent may have called. Calls of /${version} may be missing.`;
+    expect(await notesAfter('v1')).toEqual([gap('v1')]);
+    expect(await notesAfter('v2')).toEqual([gap('v2')]);
+    expect(await notesAfter('v3')).toEqual([]);
+  });
+
   it('is one sentence for the verdict', async () => {
     const rows = rowsOf(refused('one', begin, 1200), refused('two'), moved('two', end));
     const question = { version: 'v1', successor: 'v2', now };

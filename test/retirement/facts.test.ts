@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { TargetReport } from '../../gateway/observability/report.ts';
 import { gatherFacts } from '../../gateway/retirement/facts.ts';
+import { liveFactsOf } from '../../gateway/retirement/liveFacts.ts';
 import { retirementVerdict } from '../../gateway/retirement/verdict.ts';
+import { routeOrReason } from '../../gateway/usage/counting/routeNames.ts';
 import { usageReport } from '../../gateway/usage/report/usageReport.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import type { UsageRow } from '../../gateway/usage/usageRow.ts';
@@ -37,7 +39,8 @@ describe.each(readersOn)('the facts from a ledger on %s', (_database, makeReader
     const { ledger } = ledgerWith(rows, covered);
     if (given.isMaintained) ledger.maintain(now);
     const queries = read(ledger);
-    const sources = { snapshot, queries, report: report ?? { versions: [], workers: [] } };
+    const found = report ?? { versions: [], workers: [] };
+    const sources = { snapshot, queries, report: found, live: liveFactsOf('v1', found) };
     return gatherFacts(versionOf(snapshot, 'v1'), sources, quiet, now);
   }
 
@@ -52,13 +55,13 @@ describe.each(readersOn)('the facts from a ledger on %s', (_database, makeReader
   });
 
   it('start at the hour in which the quiet period starts', async () => {
-    expect(new Date((await factsOf({})).since).toISOString()).toBe('2026-11-14T12:00:00.000Z');
+    expect(new Date((await factsOf({})).evidence.since).toISOString()).toBe('2026-11-14T12:00:00.000Z');
   });
 
   it('of a period shorter than an hour leave out earlier clients of the same hour', async () => {
     const rows = [row('v1', 'before', now - 61_000), row('v1', 'within', now - 59_000)];
-    const { since, clients } = await factsOf({ rows, quiet: 60_000 });
-    expect([since, clients.map(({ client }) => client)]).toEqual([now - 60_000, ['within']]);
+    const { evidence, clients } = await factsOf({ rows, quiet: 60_000 });
+    expect([evidence.since, clients.map(({ client }) => client)]).toEqual([now - 60_000, ['within']]);
   });
 
   it('count the requests to all versions in the period', async () => {
@@ -95,6 +98,51 @@ describe.each(readersOn)('the facts from a ledger on %s', (_database, makeReader
     expect(ignored.map(({ client }) => client)).toEqual(['x-client-id:probe']);
     expect(newClients?.map(({ client }) => client)).toEqual(['a']);
     expect(trend.days.slice(-4).map(({ requests }) => requests)).toEqual([0, 1, 1, 1]);
+  });
+
+  describe('predict the end of falling requests', () => {
+    const falling = (daysBack: number) =>
+      Array.from({ length: daysBack }, (_one, index) =>
+        row('v1', 'web', now - (index + 1) * day, { requests: 300 + 100 * index }),
+      );
+    // Twelve clients that call every 6 to 10 days, the last time in the last five days.
+    const pausing = Array.from({ length: 12 }, (_one, index) => index).flatMap((index) =>
+      [0, 1, 2, 3].map((nth) => row('v1', `job-${index}`, now - ((index % 5) + nth * (6 + (index % 5))) * day)),
+    );
+    const trendOf = async (given: Given) => (await factsOf(given)).trend;
+
+    it('unless clients with long pauses still call', async () => {
+      const alone = await trendOf({ rows: falling(40) });
+      expect([alone.kind, alone.zero === undefined]).toEqual(['falling', false]);
+      const trend = await trendOf({ rows: [...falling(40), ...pausing] });
+      expect(trend).toMatchObject({ kind: 'falling', zero: undefined });
+      expect(trend.pausing).toMatchObject({ count: 12, shortest: 6 * day, longest: 10 * day });
+      const off = await trendOf({ rows: [...falling(40), ...pausing], retire: { rhythm: 'off' } });
+      expect(off.pausing?.count).toBe(12);
+      const ignored = await trendOf({
+        rows: [...falling(40), ...pausing],
+        ignore: pausing.map(({ client }) => client),
+      });
+      expect([ignored.zero, ignored.pausing]).toEqual([alone.zero, undefined]);
+    });
+
+    it('unless the ledger does not cover the three weeks that it compares', async () => {
+      expect(await trendOf({ rows: falling(40), covered: now - 21 * day })).toMatchObject({
+        kind: 'not clear',
+        zero: undefined,
+      });
+      expect(await trendOf({ rows: falling(40), covered: now - 22 * day })).toMatchObject({ kind: 'falling' });
+    });
+
+    it('also for one route', async () => {
+      const snapshot = snapshotFrom({ routes: { '/v1': upstream, '/v2': upstream } });
+      const queries = read(ledgerWith([...falling(40), ...pausing], now - 300 * day).ledger);
+      const sources = { snapshot, queries, report: { versions: [], workers: [] } };
+      const route = await routeOrReason('v1', { method: 'GET', path: '/drinks' }, undefined, queries);
+      if (typeof route === 'string') throw new Error(route);
+      const { trend } = await gatherFacts({ name: 'v1', route }, sources, 7 * day, now);
+      expect([trend.zero, trend.pausing?.count]).toEqual([undefined, 12]);
+    });
   });
 
   it.each<[string, Given, string[] | undefined]>([
@@ -182,7 +230,8 @@ describe.each(readersOn)('the facts from a ledger on %s', (_database, makeReader
       health: 'healthy',
       ejectedUntil: undefined,
     };
-    const targets = [target, { ...target, reachable: false }, { ...target, health: 'ejected' as const }];
+    const others = (['failing', 'ejected', 'not tried', 'removed'] as const).map((health) => ({ ...target, health }));
+    const targets = [target, ...others];
     const none = { inFlight: 0, waiting: 0, lastInFlight: undefined, targets: [] };
     const versions = [
       { ...none, name: 'v1', inFlight: 2, waiting: 1 },
@@ -192,7 +241,7 @@ describe.each(readersOn)('the facts from a ledger on %s', (_database, makeReader
     expect({ inFlight, waiting, successor }).toEqual({
       inFlight: 2,
       waiting: 1,
-      successor: { version: 'v2', targets: 3, healthy: 1 },
+      successor: { version: 'v2', targets: 4, healthy: 1, notTried: 1 },
     });
   });
 });

@@ -105,11 +105,25 @@ describe('the verdict about a route', () => {
     // Counts are per hour.
     expect(no.reasons[0].text).toContain('1 client made 2 requests to GET /v1/legacy-search in the last 1 min');
     const text = (await run('can-retire', legacy)).stdout;
-    expect(text).toMatch(/^Can GET \/v1\/legacy-search end\? {2}no\n/);
+    expect(text).toMatch(/^Gateway \S+ at \S+, without a file\.\n\nCan GET \/v1\/legacy-search end\? {2}no\n/);
     expect(text).not.toContain('in flight');
     expect((await run('can-retire', legacy, '--format', 'markdown')).stdout).toContain(
       '# Can GET /v1/legacy-search end? no\n',
     );
+  });
+
+  it('counts the calls of its path with a final slash, with and without a contract', async () => {
+    const { call, wait, verdict, useContract } = await start();
+    wait(70);
+    expect(await call('shop', '/v1/legacy-search/')).toBe(200);
+    expect((await verdict()).answer).toBe('no');
+    expect((await verdict('GET /v1/legacy-search/')).answer).toBe('no');
+    await useContract(contract);
+    expect((await verdict()).answer).toBe('no');
+    wait(70);
+    expect((await verdict()).answer).toBe('yes');
+    expect(await call('shop', '/v1/legacy-search/')).toBe(200);
+    expect((await verdict()).answer).toBe('no');
   });
 
   it('leaves out ignored clients, and clients that only fail on the route', async () => {
@@ -246,7 +260,7 @@ it('reports the usage of a route by client, route and day, also from the file', 
     stderr: 'No such route: the ledger has no use of GET /v1/drink/{id}.  Did you mean GET /v1/drinks/{id}?\n',
   });
   const text = (await run('usage', legacy)).stdout;
-  expect(text).toMatch(/^usage of GET \/v1\/legacy-search since /);
+  expect(text).toMatch(/^Gateway .+\n\nusage of GET \/v1\/legacy-search in the last 30 days, since /);
   expect(text).not.toContain('routes');
   expect(await run('usage', legacy, '--by', 'migration')).toMatchObject({
     code: 2,

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { type CallFacts, callEvidence, type LiveFacts, noLiveFacts } from '../../gateway/evidence/callEvidence.ts';
+import { countedUses } from '../../gateway/retirement/countedUsage.ts';
 import type { RetirementFacts } from '../../gateway/retirement/facts.ts';
-import { mayLackCounts, retirementVerdict } from '../../gateway/retirement/verdict.ts';
+import { mayLackCounts, retirementVerdict as verdictOf } from '../../gateway/retirement/verdict.ts';
 import type { ClientUse } from '../../gateway/usage/usageQueries.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
@@ -13,8 +15,26 @@ function client(client: string, requests: number, more: Partial<ClientUse> = {})
   return { ...base, ...times, routes: 1, topRoutes: [], ...more };
 }
 
+interface GivenFacts
+  extends Omit<RetirementFacts, 'evidence'>,
+    Pick<CallFacts, 'retention'>,
+    Pick<LiveFacts, 'unresponsiveSince'> {
+  readonly coveredSince: number | undefined;
+}
+
+function retirementVerdict({ coveredSince, retention, unresponsiveSince, ...facts }: GivenFacts) {
+  const { version, quiet, inFlight, waiting, fleet, problem } = facts;
+  const times = (facts.stage === 'retired' ? facts.knocking : countedUses(facts)).map(({ last }) => last);
+  const lastCall = times.length === 0 ? undefined : Math.max(...times);
+  const ofFleet = { gaps: fleet?.gaps ?? [], pending: fleet?.remarksOnUnsent ?? [] };
+  const live = { ...noLiveFacts, inFlight, waiting, unresponsiveSince, ...ofFleet };
+  const coverage = { since: coveredSince, losses: [] };
+  const evidence = callEvidence({ version, now, quiet, retention, lastCall, coverage, problem, live });
+  return verdictOf({ ...facts, evidence });
+}
+
 /** The facts of a version that may be retired. */
-const quiet: RetirementFacts = {
+const quiet: GivenFacts = {
   version: 'v1',
   route: undefined,
   withoutRoute: 0,
@@ -23,7 +43,6 @@ const quiet: RetirementFacts = {
   deprecation: now - 200 * day,
   sunset: now - day,
   quiet: 7 * day,
-  since: now - 7 * day,
   maxShare: 0.001,
   retention: 400 * day,
   coveredSince: now - 7 * day,
@@ -34,7 +53,7 @@ const quiet: RetirementFacts = {
   waivers: [],
   others: undefined,
   newClients: [],
-  trend: { kind: 'none', perDay: 0, zero: undefined, days: [] },
+  trend: { kind: 'none', perDay: 0, zero: undefined, pausing: undefined, days: [] },
   lostRoutes: [],
   adaptedFrom: undefined,
   failing: [],
@@ -42,11 +61,14 @@ const quiet: RetirementFacts = {
   gone: [],
   lostService: [],
   refused: [],
+  knocking: [],
   failingRoutes: [],
+  missingRoutes: [],
+  routesNotKnown: [],
   inFlight: 0,
   waiting: 0,
   unresponsiveSince: undefined,
-  successor: { version: 'v2', targets: 2, healthy: 2 },
+  successor: { version: 'v2', targets: 2, healthy: 2, notTried: 0 },
   fleet: undefined,
 };
 
@@ -60,8 +82,22 @@ const monthly = {
 };
 const ios = client('x-client-id:ios', 1204, { name: 'ios-app' });
 
+it.each<[string, Partial<GivenFacts>, string, boolean]>([
+  ['a short ledger', {}, 'not yet', false],
+  ['a worker that does not answer', { coveredSince: now - 7 * day, unresponsiveSince: now }, 'not yet', false],
+  ['a short ledger, and a sunset in the future', { sunset: now + day }, 'not yet', true],
+  ['a short ledger, and no sunset', { sunset: undefined }, 'not yet', true],
+  ['a short ledger, and a client', { clients: [client('a', 1000)] }, 'not yet', true],
+  ['a short ledger, and a client that calls rarely', { infrequent: [monthly] }, 'not yet', true],
+  ['a short ledger, and a version that is not listed', { stage: 'removed' }, 'not yet', false],
+  ['a short ledger, and a tombstone', { stage: 'retired' }, 'not known', false],
+])('the verdict is known only with a reason that no missing call could end: %s', (_name, given, answer, known) => {
+  const verdict = retirementVerdict({ ...quiet, coveredSince: now - day, ...given });
+  expect([verdict.answer, verdict.known]).toEqual([answer, known]);
+});
+
 describe('the answer', () => {
-  it.each<[string, Partial<RetirementFacts>, string, string[]]>([
+  it.each<[string, Partial<GivenFacts>, string, string[]]>([
     ['no client', {}, 'yes', ['nobody_left']],
     ['the sunset is now', { sunset: now }, 'yes', ['nobody_left']],
     ['a share at the limit', { clients: [client('a', 10)] }, 'yes', ['below_max_share']],
@@ -126,10 +162,24 @@ describe('the answer', () => {
       ['removed', 'ledger_short'],
     ],
     [
-      'retired, with any other facts',
-      { stage: 'retired', sunset: undefined, clients: [ios], inFlight: 2 },
-      'yes',
-      ['retired_already'],
+      'retired, with clients that are still refused',
+      { stage: 'retired', sunset: undefined, knocking: [ios] },
+      'no',
+      ['still_knocking'],
+    ],
+    ['retired, with requests in flight', { stage: 'retired', inFlight: 2 }, 'no', ['still_knocking']],
+    ['retired, with no call', { stage: 'retired', sunset: undefined }, 'yes', ['tombstone_unused']],
+    [
+      'retired, with a short ledger',
+      { stage: 'retired', coveredSince: now - hour },
+      'not known',
+      ['refused_unknown', 'ledger_short'],
+    ],
+    [
+      'retired, with a short ledger and a refused client',
+      { stage: 'retired', coveredSince: now - hour, knocking: [ios] },
+      'no',
+      ['still_knocking'],
     ],
   ])('%s', (_what, facts, answer, codes) => {
     const verdict = retirementVerdict({ ...quiet, ...facts });
@@ -138,7 +188,7 @@ describe('the answer', () => {
 });
 
 describe('the reasons', () => {
-  it.each<[Partial<RetirementFacts>, string]>([
+  it.each<[Partial<GivenFacts>, string]>([
     [{}, 'No client called /v1 in the last 7 days (ignored and failing clients do not count).'],
     [
       { clients: [ios] },
@@ -158,21 +208,21 @@ describe('the reasons', () => {
     ],
     [
       { infrequent: [monthly] },
-      '1 client of /v1 usually pauses for about 7 days or longer and may call again (retire.rhythm): payroll (last call 9 days ago, usually every 30 days, 40 requests).',
+      '1 client of /v1 usually pauses for about 7 days or longer and may call again (retire.rhythm): payroll (last call 9 days ago, usually every 30 days, 40 requests since 2026-08-13).',
     ],
     [{ sunset: now + day }, 'The sunset of /v1, 2026-11-22, is in the future.'],
     [
       { coveredSince: now - 2 * day },
-      'The usage ledger begins at 2026-11-19T12:00:00Z; it will cover the last 7 days at 2026-11-26T12:00:00Z.',
+      'The usage ledger begins at 2026-11-19T12:00:00Z; it will cover the last 7 days at 2026-11-26T12:00:00Z, in 5 days.',
     ],
     // The quiet period begins at a full hour.
     [
       { coveredSince: now - 2 * day + 1 },
-      'The usage ledger begins at 2026-11-19T12:00:00Z; it will cover the last 7 days at 2026-11-26T13:00:00Z.',
+      'The usage ledger begins at 2026-11-19T12:00:00Z; it will cover the last 7 days at 2026-11-26T13:00:00Z, in 5 days.',
     ],
     [
-      { coveredSince: now - 2 * day + 1, retention: 400 * day, quiet: 60_000 },
-      'The usage ledger begins at 2026-11-19T12:00:00Z; it will cover the last 1 min at 2026-11-19T12:01:00Z.',
+      { coveredSince: now - 1_000, retention: 400 * day, quiet: 60_000 },
+      'The usage ledger begins at 2026-11-21T11:59:59Z; it will cover the last 1 min at 2026-11-21T12:00:59Z, in 59 s.',
     ],
     [
       { coveredSince: now - 2 * day, retention: day },
@@ -180,15 +230,15 @@ describe('the reasons', () => {
     ],
     [
       { waiting: 1 },
-      '/v1 has 1 waiting request, although no client called it in the last 7 days (ignored and failing clients do not count).',
+      '/v1 has 1 waiting request now, although no client called it in the last 7 days (ignored and failing clients do not count).',
     ],
     [
       { inFlight: 1, waiting: 2 },
-      '/v1 has 1 request in flight and 2 waiting requests, although no client called it in the last 7 days (ignored and failing clients do not count).',
+      '/v1 has 1 request in flight and 2 waiting requests now, although no client called it in the last 7 days (ignored and failing clients do not count).',
     ],
     [
       { inFlight: 2 },
-      '/v1 has 2 requests in flight, although no client called it in the last 7 days (ignored and failing clients do not count).',
+      '/v1 has 2 requests in flight now, although no client called it in the last 7 days (ignored and failing clients do not count).',
     ],
   ])('for %o', (facts, text) => expect(retirementVerdict({ ...quiet, ...facts }).reasons[0]?.text).toBe(text));
 
@@ -219,14 +269,30 @@ describe('the notes', () => {
     expect(adapted.notes).toContainEqual({ code: 'adapted', text: '/v1 is served by an adapter from /v2.' });
   });
 
-  const codes = (facts: Partial<RetirementFacts>) =>
-    retirementVerdict({ ...quiet, ...facts }).notes.map(({ code }) => code);
+  const codes = (facts: Partial<GivenFacts>) => retirementVerdict({ ...quiet, ...facts }).notes.map(({ code }) => code);
   const lostRoutes = [
     { route: 'GET /old', requests: 2, errors: 0, failing: 0, clients: 1, last: now, inContract: undefined },
   ];
-  const falling = { kind: 'falling', perDay: -1, zero: now, days: [{ at: now - day, requests: 1 }] } as const;
+  const falling = {
+    kind: 'falling',
+    perDay: -1,
+    zero: now,
+    pausing: undefined,
+    days: [{ at: now - day, requests: 1 }],
+  } as const;
 
-  it.each<[string, Partial<RetirementFacts>, string[]]>([
+  it('predicts no end of the requests while clients with long pauses still call', () => {
+    const pausing = { count: 12, shortest: 6 * day, longest: 10 * day, expectedUntil: now + 20 * day };
+    const { notes } = retirementVerdict({ ...quiet, trend: { ...falling, zero: undefined, pausing } });
+    expect(notes.find(({ code }) => code === 'trend')?.text).toBe(
+      'The requests have been falling from week to week, but 12 clients call every 6 to 10 days, so no end can be predicted. Even if none of them calls again, their silence means nothing before 2026-12-11.',
+    );
+    const one = { ...pausing, count: 1, shortest: 10 * day };
+    const single = retirementVerdict({ ...quiet, trend: { ...falling, zero: undefined, pausing: one } });
+    expect(single.notes.find(({ code }) => code === 'trend')?.text).toContain('but 1 client calls every 10 days, so');
+  });
+
+  it.each<[string, Partial<GivenFacts>, string[]]>([
     ['only whose ledger it is', {}, ['own_ledger']],
     ['the ignored clients', { ignored: [ios] }, ['ignored', 'own_ledger']],
     ['the folded clients', { others: client('other clients', 3) }, ['folded', 'own_ledger']],
@@ -241,30 +307,41 @@ describe('the notes', () => {
     ['routes without a counterpart', { lostRoutes }, ['no_counterpart', 'own_ledger']],
     ['waiting requests', { waiting: 1 }, ['in_flight', 'own_ledger']],
     ['no successor', { successor: undefined }, ['successor', 'own_ledger']],
-    ['an unhealthy successor', { successor: { version: 'v2', targets: 2, healthy: 0 } }, ['successor', 'own_ledger']],
+    [
+      'an unhealthy successor',
+      { successor: { version: 'v2', targets: 2, healthy: 0, notTried: 0 } },
+      ['successor', 'own_ledger'],
+    ],
     [
       'a partly unhealthy successor',
-      { successor: { version: 'v2', targets: 2, healthy: 1 } },
+      { successor: { version: 'v2', targets: 2, healthy: 1, notTried: 0 } },
+      ['successor', 'own_ledger'],
+    ],
+    [
+      'a successor that was not tried',
+      { successor: { version: 'v2', targets: 2, healthy: 0, notTried: 2 } },
+      ['successor', 'own_ledger'],
+    ],
+    [
+      'a successor with a target that was not tried',
+      { successor: { version: 'v2', targets: 2, healthy: 1, notTried: 1 } },
       ['successor', 'own_ledger'],
     ],
     [
       'nothing about a successor without a report',
-      { successor: { version: 'v2', targets: 0, healthy: 0 } },
+      { successor: { version: 'v2', targets: 0, healthy: 0, notTried: 0 } },
       ['own_ledger'],
     ],
     ['no missing successor of a removed version', { stage: 'removed', successor: undefined }, ['own_ledger']],
     ['no missing successor of a retired version', { stage: 'retired', successor: undefined }, ['own_ledger']],
-    [
-      'clients that still call a retired version',
-      { stage: 'retired', clients: [ios], refused: [ios] },
-      ['still_knocking', 'own_ledger'],
-    ],
   ])('have %s', (_what, facts, expected) => expect(codes(facts)).toEqual(expected));
 
   it('count refused requests', () => {
-    const clients = [client('served', 1000), client('a', 10, { refused: 6 })];
-    const [note] = retirementVerdict({ ...quiet, stage: 'retired', clients, refused: clients.slice(1) }).notes;
-    expect(note?.text).toBe('6 requests to /v1 refused in the last 7 days: a (last call 3 h ago, 6 refused).');
+    const knocking = [client('a', 10, { refused: 6 })];
+    const [reason] = retirementVerdict({ ...quiet, stage: 'retired', knocking }).reasons;
+    expect(reason?.text).toBe(
+      '/v1 is retired, and 1 client called it in the last 7 days: a (last call 3 h ago, 6 refused). Keep its tombstone: without it, they get 404 instead of 410.',
+    );
   });
 });
 
@@ -274,7 +351,7 @@ describe('in a fleet', () => {
     code: 'gateway_silent',
     text: 'Gateway gw-3 has not been heard for 40 s; its calls are missing from this ledger.',
   };
-  const salted = (facts: Partial<RetirementFacts>) => retirementVerdict({ ...quiet, ...facts, fleet });
+  const salted = (facts: Partial<GivenFacts>) => retirementVerdict({ ...quiet, ...facts, fleet });
 
   it('the answer is not yet while calls may be missing', () => {
     const { answer, reasons } = retirementVerdict({ ...quiet, fleet: { ...fleet, gaps: [gap] } });
@@ -283,7 +360,7 @@ describe('in a fleet', () => {
 
   it('the answer is not yet while counts are on their way, unless they cannot change it', () => {
     const remarksOnUnsent = [{ code: 'calls_unsent', text: 'Gateway gw-2 may have had calls.' }];
-    const asked = (facts: Partial<RetirementFacts>) => {
+    const asked = (facts: Partial<GivenFacts>) => {
       const verdict = retirementVerdict({ ...quiet, ...facts, fleet: { ...fleet, remarksOnUnsent } });
       return [verdict.answer, verdict.reasons.map(({ code }) => code), mayLackCounts(verdict)];
     };
@@ -291,7 +368,7 @@ describe('in a fleet', () => {
     expect(asked({ stage: 'removed' })).toEqual(['not yet', ['removed', 'calls_unsent'], true]);
     expect(asked({ clients: [ios], allRequests: 1 })).toEqual(['no', ['clients_left'], false]);
     expect(asked({ sunset: undefined })).toEqual(['not yet', ['no_sunset'], false]);
-    expect(asked({ stage: 'retired' })).toEqual(['yes', ['retired_already'], false]);
+    expect(asked({ stage: 'retired' })).toEqual(['not known', ['refused_unknown', 'calls_unsent'], true]);
   });
 
   it('the answer stays no for a removed version that is called', () => {

@@ -46,7 +46,7 @@ it('a version with a waiting request may not be retired', async () => {
   await eventually(async () => {
     const verdict = await canRetire();
     expect(verdict).toContain('Can /v1 be retired?  no');
-    expect(verdict).toContain('/v1 has 1 waiting request, although no client called it in the last 1 min');
+    expect(verdict).toContain('/v1 has 1 waiting request now, although no client called it in the last 1 min');
   });
   expect(await gateway.reload('admin')).toMatchObject({ kind: 'refused' });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clientsUsing, ignoredBy } from '../../gateway/retirement/countedUsage.ts';
+import { callersOf, countedCallers, ignoredBy } from '../../gateway/retirement/countedUsage.ts';
 import { clientsInWords, shareInWords } from '../../gateway/retirement/words.ts';
 import { inWholeUnits } from '../../gateway/shared/text.ts';
 import { migrationState } from '../../gateway/usage/report/usagePage.ts';
@@ -33,9 +33,12 @@ describe('clients in words', () => {
     },
   });
 
+  const using = async (found: ReturnType<typeof queries>, since: number, ignored: readonly string[] = []) =>
+    countedCallers(await callersOf('v1', found, since, ignored), false);
+
   it('are those since the instant', async () => {
     const words = clientsInWords(
-      await clientsUsing('v1', queries(client('x', 1204, 'ios-app'), client('user-agent:curl', 1)), 7),
+      await using(queries(client('x', 1204, 'ios-app'), client('user-agent:curl', 1)), 7),
       now,
     );
     expect(words).toBe(
@@ -45,24 +48,22 @@ describe('clients in words', () => {
   });
 
   it('include clients whose earlier request continues', async () => {
-    expect(clientsInWords(await clientsUsing('v1', queries(client('x', 0)), 0), now)).toBe(
+    expect(clientsInWords(await using(queries(client('x', 0)), 0), now)).toBe(
       'clients: x (last call 3 h ago, no new request)',
     );
   });
 
   it('are undefined without requests', async () =>
-    expect(clientsInWords(await clientsUsing('v1', queries(), 0), now)).toBeUndefined());
+    expect(clientsInWords(await using(queries(), 0), now)).toBeUndefined());
 
   it('leave out clients that only failed, unless the version is retired', async () => {
     const failing = queries({ ...client('scanner', 2), failing: 2, lastUsed: undefined });
-    expect(await clientsUsing('v1', failing, 1)).toEqual([]);
-    expect(await clientsUsing('v1', failing, 1, { isRetired: true })).toMatchObject([{ client: 'scanner' }]);
+    expect(await using(failing, 1)).toEqual([]);
+    expect(countedCallers(await callersOf('v1', failing, 1, []), true)).toMatchObject([{ client: 'scanner' }]);
   });
 
   it('leave out ignored clients', async () => {
-    expect(
-      clientsInWords(await clientsUsing('v1', queries(client('user-agent:probe', 1)), 0, { ignored: ['probe'] }), now),
-    ).toBeUndefined();
+    expect(clientsInWords(await using(queries(client('user-agent:probe', 1)), 0, ['probe']), now)).toBeUndefined();
   });
 });
 

@@ -73,7 +73,7 @@ it('while a worker does not answer, no version is safe to stop and no reload is 
   expect((await statusOf(gateway)).versions[1]).toMatchObject({ stage: 'retired', in_flight: 0, safe_to_stop: false });
   const { host } = new URL(gateway.admin);
   const waited = await runIn('.', ['status', '--wait', '/v2', '--timeout', '1s', '--admin', host]);
-  expect(waited).toMatchObject({ code: 1, stdout: '' });
+  expect(waited).toMatchObject({ code: 3, stdout: '' });
   expect(waited.stderr).toContain(`worker ${pid} has not answered since`);
 
   process.kill(pid, 'SIGCONT');

@@ -83,12 +83,27 @@ it.each(['drop', 'pass'])('never copies a request that overrides its method (cre
     'http_method',
     'x-tunneled-method',
     '_method_override',
+    'data[_method]',
+    'data%5B_method%5D',
+    'DATA%5b%5FMETHOD%5d',
+    'a[b][_Method]',
+    'a%5Bb%5D%5B%5B_method',
+    '_method[]',
+    '_method%5B0%5D',
+    'data[method_override]',
+    'data.x-http-method-override',
+    'data._method',
+    '.method',
+    'data[method]',
+    '%255Fmethod',
+    'data%255B_method%255D',
   ];
   const queries = [...names.map((name) => `a=1&${name}=delete`), 'a=1;_method=PUT', 'method=delete', 'Method=+PATCH'];
   for (const field of fields) await ask(gateway.port, get('/v1/a', `${field}: DELETE`));
   for (const query of queries) await ask(gateway.port, get(`/v1/a?${query}`));
   // A copy of an earlier request would have been sent before this one.
-  const last = '/last?method=card&payment_method=put&methods=DELETE&a=%26_method';
+  const last =
+    '/last?method=card&payment_method=put&methods=DELETE&a=%26_method&data[method]=card&pay[payment_method]=put&m%ff=a';
   await ask(gateway.port, get(`/v1${last}`, 'X-Payment-Method: card'));
   await eventually(async () => expect(await compared(gateway)).toBe(1));
   expect(gateway.v1.requests).toHaveLength(fields.length + queries.length + 1);

@@ -50,7 +50,7 @@ it('exports names and types of parameters, and values only if the configuration 
   }
 
   const done = await shadow('export', 'r.json');
-  expect(done).toMatchObject({ code: 0, stderr: '' });
+  expect(done).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Gateway .+\n$/) });
   expect(done.stdout).toMatch(/^r\.json: 3 requests of 2 routes, without values; expires 20/);
   expect(statSync(join(folder, 'r.json')).mode & 0o777).toBe(0o600);
   const plain = contentOf(folder);

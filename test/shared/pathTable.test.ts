@@ -47,12 +47,36 @@ describe('a look-up', () => {
     ['another case', '/Drinks'],
     ['a longer path', '/drinks/7/likes/8/9'],
     ['an empty parameter', '/drinks//likes'],
-    ['a slash at the end', '/drinks/7/'],
+    ['two slashes at the end', '/pubs/x/9//'],
+    ['an empty parameter at the end', '/drinks/7/likes/8/'],
     ['a collapsed //', '/a/b'],
     ['an escape of a literal', '/%64rinks'],
     ['__proto__', '/__proto__'],
     ['constructor', '/constructor'],
   ])('finds nothing for %s', (_name, path) => expect(table.find(path)).toBeUndefined());
+
+  // Decision 33.
+  it.each([
+    ['of the request', '/drinks/7/', '/drinks/{id}', '/drinks/7'],
+    ['of the request after a literal', '/drinks/mine/', '/drinks/mine', '/drinks/mine'],
+    ['of the template', '/bars', '/bars/', '/bars/'],
+    ['of a template with a parameter', '/bars/7', '/bars/{bar}/', '/bars/7/'],
+  ])('ignores the final slash %s if no template has the same', (_name, path, template, matched) =>
+    expect(tableOf('/drinks/{id}', '/drinks/mine', '/bars/', '/bars/{bar}/').find(path)).toMatchObject({
+      template,
+      path: matched,
+    }),
+  );
+
+  it('prefers a template with the same final slash, even a less concrete one', () => {
+    const table = tableOf('/bars/', '/bars', '/bars/{bar}/', '/bars/mine');
+    expect(['/bars', '/bars/', '/bars/mine/', '/bars/mine'].map((path) => table.find(path)?.template)).toEqual([
+      '/bars',
+      '/bars/',
+      '/bars/{bar}/',
+      '/bars/mine',
+    ]);
+  });
 
   it('finds nothing in an empty table', () => expect(new PathTable().find('/')).toBeUndefined());
 

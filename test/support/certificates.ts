@@ -19,6 +19,44 @@ export function makePair(folder: string, name: string, kind: 'ec' | 'rsa' = 'ec'
   return { cert: readFileSync(files.cert), key: readFileSync(files.key) };
 }
 
+/** A private certificate authority. */
+export interface Authority {
+  /** Its own certificate, in PEM. */
+  readonly cert: string;
+  /** Issues a certificate for a host name. Returns it with its key, in PEM. */
+  issue(host: string): { readonly cert: string; readonly key: string };
+}
+
+/** Creates a certificate authority in a folder, whose files begin with its name. */
+export function makeAuthority(folder: string, name: string): Authority {
+  makePair(folder, name);
+  const [ca, caKey] = [join(folder, `${name}.made.crt`), join(folder, `${name}.made.key`)];
+  return {
+    cert: readFileSync(ca, 'utf8'),
+    issue: (host) => {
+      const files = { cert: join(folder, `${name}.${host}.crt`), key: join(folder, `${name}.${host}.key`) };
+      const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', files.key];
+      const subject = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`];
+      const args = [
+        'req',
+        '-x509',
+        '-CA',
+        ca,
+        '-CAkey',
+        caKey,
+        '-days',
+        '2',
+        ...newKey,
+        ...subject,
+        '-out',
+        files.cert,
+      ];
+      execFileSync('openssl', args, { stdio: 'ignore' });
+      return { cert: readFileSync(files.cert, 'utf8'), key: readFileSync(files.key, 'utf8') };
+    },
+  };
+}
+
 /** Opens a TLS connection without checking the certificate; closed at the end of the test. */
 export async function connectSecurely(port: number, ALPNProtocols: string[] = ['http/1.1']): Promise<TLSSocket> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ALPNProtocols });

@@ -11,6 +11,7 @@ export function directLedgerClient(queries: UsageQueries): LedgerClient {
     get unwrittenRows() {
       return queries.unwrittenRows;
     },
+    unwrittenSince: undefined,
     lastIncident: undefined,
     movedRequests: 0,
     query: async (kind, snapshot, parameters) => answerTo(kind, queries, snapshot, parameters),

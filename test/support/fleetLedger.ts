@@ -58,8 +58,11 @@ export function tablesIn(file: string): ReadonlyMap<string, Rows> {
   const database = new DatabaseSync(file, { readOnly: true });
   try {
     const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-    const names = tables.map(({ name }) => String(name)).filter((name) => !/^(?:sqlite_|outbox|evidence)/.test(name));
-    return new Map(names.map((name) => [name, database.prepare(`SELECT * FROM ${name}`).all()]));
+    const names = tables
+      .map(({ name }) => String(name))
+      .filter((name) => !/^(?:sqlite_|outbox|evidence|losses|counted)/.test(name));
+    const copied = names.map((name) => [name, database.prepare(`SELECT * FROM ${name}`).all()] as const);
+    return new Map<string, Rows>([...copied, ['lost_counts', database.prepare('SELECT * FROM losses').all()]]);
   } finally {
     database.close();
   }

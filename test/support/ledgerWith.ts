@@ -28,16 +28,16 @@ export function ledgerWith(rows: UsageBatch, covered: number, tagKey?: string) {
 export function row(version: string, client: string, at: number, more: Partial<UsageRow> = {}): UsageRow {
   const requests = more.requests ?? 1;
   const counts = { requests, errors: 0, served: requests, failing: 0, refused: 0, first: at, last: at };
-  const uses = { used: at, accepted: at };
+  const uses = { used: at, accepted: at, body: 0, target: 0, head: 0 };
   return { version, client, route: 'GET /drinks', hour: Math.floor(at / hour) * hour, ...counts, ...uses, ...more };
 }
 
-/** Creates the ledger `store` of a gateway that ran for the ten days before `now` (epoch ms) and received no request. */
-export function coverTenDays(store: string, now = Date.now()): void {
+/** Creates the ledger `store` of a gateway that ran for the ten days before `now` (epoch ms) and received only these requests. */
+export function coverTenDays(store: string, now = Date.now(), rows: UsageBatch = []): void {
   let time = now - 10 * day;
   const ledger = Ledger.open({ store, retention: 400 * day }, { clock: { now: () => time } });
   ledger.add([]);
   time = now;
-  ledger.add([]);
+  ledger.add(rows);
   ledger.close();
 }

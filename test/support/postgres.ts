@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -19,39 +19,77 @@ export interface PostgresServer {
   readonly port: number;
   /** A URL of an empty database. Every call creates another one. */
   database(): Promise<string>;
+  /** Copies the files of the running server, as `pg_basebackup` does. @returns the folder of the copy, which `stop` removes */
+  backUp(): Promise<string>;
+  /** Ends the recovery of a standby. It then accepts writes. */
+  promote(): Promise<void>;
   /** Ends every process of the server without a shutdown, as a crash does. */
   crash(): Promise<void>;
+  /** Only with `tls`: new connections get this certificate. */
+  replaceCertificate(pair: NonNullable<PostgresServerOptions['tls']>): void;
   /** Starts the server again after `crash`. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
+export interface PostgresServerOptions {
+  /** The certificate of the server and its key, in PEM. The server then also accepts TLS. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** A backup, as `backUp` of another server made it. The server starts with these files. */
+  readonly backup?: string;
+  /** standby: the server follows another one, until it is promoted. recovery: it ends its recovery with the backup. */
+  readonly signal?: 'standby' | 'recovery';
+  /** Lines of `postgresql.conf`: `hot_standby=on`. */
+  readonly settings?: readonly string[];
+  /** The lines of `pg_hba.conf`; default: everyone on this machine may connect without a password. */
+  readonly access?: readonly string[];
+}
+
 /** A real PostgreSQL server with an empty data folder, on a port of 127.0.0.1. */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+  const { tls, access, backup, signal } = options;
   // The programs of another release, such as /usr/lib/postgresql/15/bin of Debian.
   const bin = process.env['POSTGRES_BIN'] ?? join(binaries(), 'bin');
   const folder = mkdtempSync(join(tmpdir(), 'vg-postgres-'));
   if (isRoot) chownSync(folder, nobody, nobody);
   const data = join(folder, 'data');
-  execFileSync('cp', ['-a', emptyData(bin), data], owner);
+  execFileSync('cp', ['-a', backup ?? emptyData(bin), data], owner);
+  if (signal) writeOwned(join(data, `${signal}.signal`), '');
+  if (access) writeFileSync(join(data, 'pg_hba.conf'), access.map((line) => `${line}\n`).join(''));
+  const useCertificate = (pair: PostgresServerOptions['tls']): void => {
+    for (const [name, pem] of Object.entries(pair ?? {})) {
+      writeOwned(join(data, `server.${name}`), pem);
+    }
+  };
+  useCertificate(tls);
+  const tlsSettings = tls ? ['ssl=on', 'ssl_cert_file=server.cert', 'ssl_key_file=server.key'] : [];
   const port = await freePort();
   let server: ChildProcess | undefined;
   let databases = 0;
 
   const start = async (): Promise<void> => {
-    const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', 'shared_buffers=64MB'];
+    const settings = [
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+      'fsync=off',
+      'shared_buffers=64MB',
+      ...tlsSettings,
+      ...(options.settings ?? []),
+    ];
     const args = ['-D', data, '-p', String(port), ...settings.flatMap((one) => ['-c', one])];
     server = spawn(join(bin, 'postgres'), args, {
       ...owner,
       stdio: ['ignore', 'ignore', 'pipe'],
       env: { LC_ALL: 'C' },
     });
+    // A standby answers queries only.
+    const ready = `ready to accept ${signal === 'standby' ? 'read-only ' : ''}connections`;
     let log = '';
     for await (const chunk of server.stderr ?? []) {
       log += chunk;
-      if (log.includes('ready to accept connections')) break;
+      if (log.includes(ready)) break;
     }
-    if (!log.includes('ready to accept connections')) throw new Error(`PostgreSQL did not start:\n${log}`);
+    if (!log.includes(ready)) throw new Error(`PostgreSQL did not start:\n${log}`);
   };
 
   const end = async (signal: 'SIGINT' | 'SIGQUIT'): Promise<void> => {
@@ -68,7 +106,18 @@ export async function startPostgres(): Promise<PostgresServer> {
     },
     port,
     start,
+    replaceCertificate: (pair) => {
+      useCertificate(pair);
+      server?.kill('SIGHUP');
+    },
     crash: () => end('SIGQUIT'),
+    backUp: () => backUp(`postgres://gateway@127.0.0.1:${port}/postgres`, data, join(folder, `backup${Date.now()}`)),
+    promote: async () => {
+      const client = new Client(`postgres://gateway@127.0.0.1:${port}/postgres`);
+      await client.connect();
+      await client.query('SELECT pg_promote()');
+      await client.end();
+    },
     database: async () => {
       databases += 1;
       const name = `test${databases}`;
@@ -96,6 +145,31 @@ export async function startStore() {
     await server.stop();
   };
   return { server, store, sql, close };
+}
+
+/** The low-level backup of PostgreSQL: the package has no `pg_basebackup`. */
+async function backUp(url: string, data: string, copy: string): Promise<string> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    await client.query(`SELECT pg_backup_start('test', true)`);
+    execFileSync('cp', ['-a', data, copy], owner);
+    const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
+    // Recovery needs the log up to the end of the backup. A commit writes all of it to the files.
+    await client.query('SELECT pg_current_xact_id()');
+    execFileSync('cp', ['-a', `${join(data, 'pg_wal')}/.`, join(copy, 'pg_wal')], owner);
+    writeOwned(join(copy, 'backup_label'), rows[0]?.labelfile ?? '');
+    rmSync(join(copy, 'postmaster.pid'), { force: true });
+    return copy;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Writes a file that only the server can read. */
+function writeOwned(file: string, content: string): void {
+  writeFileSync(file, content, { mode: 0o600 });
+  if (isRoot) chownSync(file, nobody, nobody);
 }
 
 /** A data folder as initdb makes it. It is made once for each release and user, because a copy takes a tenth of the time. */
@@ -143,7 +217,7 @@ function binaries(): string {
 }
 
 /** A port that is free now. The server needs it again after a crash, so it cannot choose one itself. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

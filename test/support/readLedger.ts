@@ -12,3 +12,8 @@ export function readLedger({ settings: { store, names }, unwrittenRows, problem 
     return LedgerReader.unreadable(problem ?? String(error), unwrittenRows);
   }
 }
+
+/** Since when a ledger has the calls of all versions, epoch ms. */
+export async function coveredSince(reader: LedgerReader, quiet?: number, until?: number): Promise<number | undefined> {
+  return (await reader.coverage(undefined, quiet, until)).since;
+}

@@ -16,8 +16,9 @@ export async function startAdmin(
   now: number,
   retire: object = {},
   fleet?: FleetOperations,
+  guard: object = {},
 ): Promise<string> {
-  const current = snapshotFrom({ routes, retire });
+  const current = snapshotFrom({ routes, retire, guard });
   const unavailable = (): never => {
     throw new Error('not available in this test');
   };

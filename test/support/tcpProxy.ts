@@ -14,6 +14,8 @@ export interface TcpProxy {
   /** Accepts connections and passes nothing on, like a network that drops every packet, until `restore`. */
   blackHole(): void;
   restore(): void;
+  /** Closes every connection. New ones go to this port. */
+  redirect(port: number): void;
   /** Passes on every chunk this much later. */
   delay(ms: number): void;
   /** Drops every nth reply to a request that contains `text`, after the commit: closes the connection instead. */
@@ -28,6 +30,7 @@ export async function startTcpProxy(
   onEnd: (stop: () => void) => void = onTestFinished,
 ): Promise<TcpProxy> {
   let mode: 'open' | 'cut' | 'black hole' = 'open';
+  let currentTarget = target;
   let delayMs = 0;
   let drop = { every: Number.POSITIVE_INFINITY, text: '' };
   let replies = 0;
@@ -50,7 +53,7 @@ export async function startTcpProxy(
     counts.connections += 1;
     track(client);
     if (mode === 'cut') return void client.resetAndDestroy();
-    const upstream = connect(target, '127.0.0.1');
+    const upstream = connect(currentTarget, '127.0.0.1');
     track(upstream);
     /** The received part of a reply that may be dropped; undefined: no such reply is expected. */
     let reply: Buffer[] | undefined;
@@ -98,6 +101,10 @@ export async function startTcpProxy(
       // Bytes were lost in a black hole, so its connections cannot continue.
       if (mode === 'black hole') closeAll();
       mode = 'open';
+    },
+    redirect: (port) => {
+      currentTarget = port;
+      closeAll();
     },
     delay: (ms) => {
       delayMs = ms;

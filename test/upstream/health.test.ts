@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { TargetHealth } from '../../gateway/upstream/health.ts';
-import { systemResolve } from '../../gateway/upstream/namedConnections.ts';
+import { systemResolve } from '../../gateway/upstream/nameResolution.ts';
 import { Pool } from '../../gateway/upstream/pool.ts';
 import { Target } from '../../gateway/upstream/target.ts';
+import { TargetLimits } from '../../gateway/upstream/targetLimits.ts';
+
+const limitOf = (perTarget: number): TargetLimits => new TargetLimits(perTarget);
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -37,7 +40,7 @@ function fail(health: TargetHealth, times: number, unreached = false): void {
 /** Duration of the ejection in ms. */
 function outFor(health: TargetHealth): number {
   const start = Date.now();
-  while (health.state === 'ejected') vi.advanceTimersToNextTimer();
+  while (health.availability === 'ejected') vi.advanceTimersToNextTimer();
   return Date.now() - start;
 }
 
@@ -51,9 +54,9 @@ describe('a target is ejected', () => {
   ])('after %s', (_name, passiveFailures, unreached, fewer) => {
     const { health } = healthOf({ passiveFailures });
     fail(health, fewer, unreached);
-    expect(health.state).toBe('healthy');
+    expect(health.availability).toBe('available');
     fail(health, 1, unreached);
-    expect(health.state).toBe('ejected');
+    expect(health.availability).toBe('ejected');
     expect(health.reachable).toBe(unreached ? false : undefined);
   });
 
@@ -63,7 +66,7 @@ describe('a target is ejected', () => {
       fail(health, 2);
       health.succeeded();
     }
-    expect(health.state).toBe('healthy');
+    expect(health.availability).toBe('available');
   });
 
   it('not for failed connections with a successful one in between', () => {
@@ -72,20 +75,20 @@ describe('a target is ejected', () => {
       fail(health, 1, true);
       health.connected();
     }
-    expect([health.state, health.reachable]).toEqual(['healthy', true]);
+    expect([health.availability, health.reachable]).toEqual(['available', true]);
   });
 
   it('not if it is the only target', () => {
     const { health } = healthOf({ alone: true });
     fail(health, 100, true);
-    expect([health.state, health.reachable]).toEqual(['healthy', false]);
+    expect([health.availability, health.reachable]).toEqual(['available', false]);
   });
 
   it('no longer once it is the only target', () => {
     const { health } = healthOf();
     fail(health, 3);
     health.configure(settings, true);
-    expect(health.state).toBe('healthy');
+    expect(health.availability).toBe('available');
   });
 });
 
@@ -116,9 +119,9 @@ describe('an ejected target', () => {
     fail(health, 1);
     expect(health.awaitsSuccess).toBe(true);
     health.succeeded();
-    expect([health.state, health.awaitsSuccess]).toEqual(['healthy', false]);
+    expect([health.availability, health.awaitsSuccess]).toEqual(['available', false]);
     fail(health, 2);
-    expect(health.state).toBe('healthy');
+    expect(health.availability).toBe('available');
     fail(health, 1);
     expect(outFor(health)).toBe(10_000);
   });
@@ -127,7 +130,7 @@ describe('an ejected target', () => {
     const { health } = healthOf();
     fail(health, 3);
     expect(health.probed(true)).toBe(false);
-    expect(health.state).toBe('healthy');
+    expect(health.availability).toBe('available');
     fail(health, 1);
     expect(outFor(health)).toBe(20_000);
   });
@@ -137,7 +140,7 @@ describe('probes', () => {
   it('mark a target unhealthy and healthy, each after the configured number in a row', () => {
     const { health, changes } = healthOf();
     const results = [false, false, true, false, false, false, true, false, true, true, true];
-    const seen = results.map((good) => [health.probed(good), health.state === 'healthy']);
+    const seen = results.map((good) => [health.probed(good), health.availability === 'available']);
     expect(seen).toEqual([
       [true, true],
       [true, true],
@@ -157,9 +160,9 @@ describe('probes', () => {
   it('no longer count once probing ends', () => {
     const { health } = healthOf();
     for (let count = 0; count < 3; count += 1) health.probed(false);
-    expect(health.state).toBe('unhealthy');
+    expect(health.availability).toBe('fails probes');
     health.forgetProbes();
-    expect(health.state).toBe('healthy');
+    expect(health.availability).toBe('available');
   });
 });
 
@@ -172,7 +175,7 @@ function poolOf(count: number, onNoneHealthy: 'try' | 'refuse' = 'try') {
   });
   const members = all.map((target) => ({ target, weight: 1 }));
   const pool = new Pool(members, 'round_robin', { healthChanges: shared.healthChanges, onNoneHealthy });
-  const picks = () => [...new Set(Array.from({ length: 4 * count }, () => pool.pick(9)))].map(indexOf).sort();
+  const picks = () => [...new Set(Array.from({ length: 4 * count }, () => pool.pick(limitOf(9))))].map(indexOf).sort();
   const indexOf = (target: Target | undefined) => (target ? all.indexOf(target) : -1);
   return { pool, all, picks };
 }
@@ -210,10 +213,10 @@ describe('a pool', () => {
     const { pool, all } = poolOf(2);
     const [first, second] = all;
     if (!first || !second) throw new Error('there are two');
-    expect(pool.pickAgain(9, first, 'elsewhere', 0)).toBe(second);
+    expect(pool.pickAgain(limitOf(9), first, 'elsewhere', 0)).toBe(second);
     fail(second.health, 3);
-    expect(pool.pickAgain(9, first, 'elsewhere', 0)).toBeUndefined();
-    expect(pool.pickAgain(9, first, 'anywhere', 0)).toBe(first);
+    expect(pool.pickAgain(limitOf(9), first, 'elsewhere', 0)).toBeUndefined();
+    expect(pool.pickAgain(limitOf(9), first, 'anywhere', 0)).toBe(first);
   });
 
   it('lets a retry use the slot of its first attempt', () => {
@@ -221,8 +224,8 @@ describe('a pool', () => {
     const [only] = all;
     if (!only) throw new Error('there is one');
     only.inFlight = 1;
-    expect(pool.pick(1)).toBeUndefined();
-    expect(pool.pickAgain(1, only, 'anywhere', 0)).toBe(only);
+    expect(pool.pick(limitOf(1))).toBeUndefined();
+    expect(pool.pickAgain(limitOf(1), only, 'anywhere', 0)).toBe(only);
   });
 
   it('allows no retry when the budget is used up', () => {
@@ -230,8 +233,8 @@ describe('a pool', () => {
     pool.budget.configure({ budget: 0, budgetMin: 0.1 });
     const [first] = all;
     if (!first) throw new Error('there are two');
-    expect(pool.pickAgain(9, first, 'anywhere', 0)).toBe(all[1]);
-    expect(pool.pickAgain(9, first, 'anywhere', 0)).toBeUndefined();
+    expect(pool.pickAgain(limitOf(9), first, 'anywhere', 0)).toBe(all[1]);
+    expect(pool.pickAgain(limitOf(9), first, 'anywhere', 0)).toBeUndefined();
     expect([pool.budget.granted, pool.budget.refused]).toEqual([1, 1]);
   });
 });
@@ -239,12 +242,12 @@ describe('a pool', () => {
 it('a target reports its state', () => {
   const target = new Target('http://127.0.0.1:3001', tls, undefined, 0);
   const sound = { url: 'http://127.0.0.1:3001', inFlight: 0, connections: 0, ejections: 0 };
-  expect(target.report()).toEqual({ ...sound, health: 'healthy', ejectedUntil: undefined, reachable: undefined });
+  expect(target.report()).toMatchObject({ ...sound, health: 'not tried', reachable: undefined });
   target.health.configure(settings, false);
   vi.setSystemTime('2026-11-21T10:00:00Z');
   fail(target.health, 2, true);
   const until = Date.parse('2026-11-21T10:00:10Z');
-  expect(target.report()).toEqual({
+  expect(target.report()).toMatchObject({
     ...sound,
     ejections: 1,
     health: 'ejected',
@@ -252,6 +255,79 @@ it('a target reports its state', () => {
     reachable: false,
     lastError: { message: 'connect ECONNREFUSED', at: until - 10_000 },
   });
-  target.health.succeeded();
+  answer(target.health);
   expect(target.report()).toMatchObject({ health: 'healthy', lastError: { message: 'connect ECONNREFUSED' } });
+});
+
+/** As a response does. */
+function answer(health: TargetHealth): void {
+  health.answeredAt = performance.now();
+  if (health.awaitsSuccess) health.succeeded();
+}
+
+describe('the observed health', () => {
+  const start = Date.parse('2026-11-21T10:00:00Z');
+  beforeEach(() => void vi.setSystemTime(start));
+
+  it('is not tried before the first contact ends, even if a connection was made', () => {
+    const { health } = healthOf();
+    expect(health.observed().health).toBe('not tried');
+    health.connected();
+    expect(health.observed()).toMatchObject({ health: 'not tried', reachable: true });
+  });
+
+  it.each([true, false])('is failing from the first failed contact until a success (only target: %s)', (alone) => {
+    const { health } = healthOf({ alone, passiveFailures: 1000 });
+    fail(health, 1);
+    vi.advanceTimersByTime(60_000);
+    fail(health, 1);
+    health.connected();
+    expect(health.observed()).toMatchObject({ health: 'failing', failingSince: start, lastFailure: start + 60_000 });
+    answer(health);
+    expect(health.observed()).toMatchObject({ health: 'healthy', failingSince: undefined });
+    vi.advanceTimersByTime(60_000);
+    fail(health, 1);
+    expect(health.observed()).toMatchObject({ health: 'failing', failingSince: start + 120_000 });
+  });
+
+  it('is failing again when an ejection has ended without a success', () => {
+    const { health } = healthOf();
+    fail(health, 3);
+    expect(health.observed().health).toBe('ejected');
+    outFor(health);
+    expect([health.availability, health.observed()]).toMatchObject(['available', { failingSince: start }]);
+    expect(health.observed().health).toBe('failing');
+  });
+
+  it('is failing while probes fail, even if requests are answered', () => {
+    const { health } = healthOf();
+    for (let probe = 0; probe < 3; probe += 1) health.probed(false);
+    answer(health);
+    expect(health.observed()).toMatchObject({ health: 'failing', failingSince: start });
+    health.probed(true);
+    expect(health.observed().health).toBe('failing');
+    health.probed(true);
+    expect(health.observed().health).toBe('healthy');
+  });
+
+  it('follows from requests alone once probing ends', () => {
+    const { health } = healthOf({ passiveFailures: 1000 });
+    for (let probe = 0; probe < 3; probe += 1) health.probed(false);
+    health.forgetProbes();
+    expect(health.observed().health).toBe('not tried');
+    health.probed(false);
+    fail(health, 1);
+    health.forgetProbes();
+    expect(health.observed().health).toBe('failing');
+  });
+
+  it('keeps its order if the clock is set back', () => {
+    const { health } = healthOf();
+    answer(health);
+    vi.advanceTimersByTime(60_000);
+    fail(health, 1);
+    vi.setSystemTime(start - 3_600_000);
+    const { lastSuccess = 0, lastFailure = 0 } = health.observed();
+    expect(lastFailure - lastSuccess).toBe(60_000);
+  });
 });

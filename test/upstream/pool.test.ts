@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Pool, RetryBudget } from '../../gateway/upstream/pool.ts';
 import { Target } from '../../gateway/upstream/target.ts';
+import { TargetLimits } from '../../gateway/upstream/targetLimits.ts';
+
+const limitOf = (perTarget: number): TargetLimits => new TargetLimits(perTarget);
 
 const tls = { ca: undefined, servername: undefined, verify: true };
 
@@ -31,25 +34,29 @@ describe('a pool', () => {
   ])('picks %s', (_name, inFlight, expected) => {
     const all = targets(...inFlight);
     const pool = poolOf(all);
-    const picked = expected.map(() => pool.pick(2));
+    const picked = expected.map(() => pool.pick(limitOf(2)));
     expect(picked.map((target) => (target ? all.indexOf(target) : -1))).toEqual(expected);
   });
 
   it('picks a target again as soon as it is below the limit', () => {
     const [only] = targets(2);
     const pool = poolOf(only ? [only] : []);
-    expect(pool.pick(2)).toBeUndefined();
+    expect(pool.pick(limitOf(2))).toBeUndefined();
     if (only) only.inFlight -= 1;
-    expect(pool.pick(2)).toBe(only);
+    expect(pool.pick(limitOf(2))).toBe(only);
   });
 });
 
 it('a pool picks the target that failed only if it is the only one', () => {
   const [first, second] = targets(0, 0);
   const both = poolOf([first, second].filter((target) => target !== undefined));
-  expect([both.pick(2, first), both.pick(2, first), both.pick(2, second)]).toEqual([second, second, first]);
+  expect([
+    both.pick(limitOf(2), undefined, first),
+    both.pick(limitOf(2), undefined, first),
+    both.pick(limitOf(2), undefined, second),
+  ]).toEqual([second, second, first]);
   const alone = poolOf([first].filter((target) => target !== undefined));
-  expect(alone.pick(2, first)).toBe(first);
+  expect(alone.pick(limitOf(2), undefined, first)).toBe(first);
 });
 
 it.each([

@@ -65,10 +65,10 @@ describe('a probe', () => {
     ['a 204', 'healthy', (_req, res) => res.writeHead(204).end()],
     ['a 302, which it does not follow', 'healthy', (_req, res) => res.writeHead(302, { location: '/' }).end()],
     ['a body without end', 'healthy', (_req, res) => res.writeHead(200).write('…')],
-    ['a 400', 'unhealthy', (_req, res) => res.writeHead(400).end(), /^the probe was answered 400$/],
-    ['a 503', 'unhealthy', (_req, res) => res.writeHead(503).end(), /^the probe was answered 503$/],
-    ['a reset', 'unhealthy', (req) => req.socket.resetAndDestroy(), /^the probe failed: .*ECONNRESET/],
-    ['nonsense', 'unhealthy', (req) => req.socket.end('nonsense\r\n\r\n'), /^the probe failed: \w+/],
+    ['a 400', 'failing', (_req, res) => res.writeHead(400).end(), /^the probe was answered 400$/],
+    ['a 503', 'failing', (_req, res) => res.writeHead(503).end(), /^the probe was answered 503$/],
+    ['a reset', 'failing', (req) => req.socket.resetAndDestroy(), /^the probe failed: .*ECONNRESET/],
+    ['nonsense', 'failing', (req) => req.socket.end('nonsense\r\n\r\n'), /^the probe failed: \w+/],
   ] as [string, string, RequestListener, RegExp?][])(
     'that is answered with %s finds it %s',
     async (_name, state, answer, error) => {
@@ -85,12 +85,12 @@ describe('a probe', () => {
     const { url } = await startProbed(() => {});
     const target = loaded(registryOfTest(), { '/v1': { upstream: url, health: { ...quick, timeout: '250ms' } } });
     const lastError = { message: 'the probe was not answered within 250 ms' };
-    await eventually(() => expect(target.report()).toMatchObject({ health: 'unhealthy', reachable: true, lastError }));
+    await eventually(() => expect(target.report()).toMatchObject({ health: 'failing', reachable: true, lastError }));
   });
 
   it('notices a target that cannot be reached', async () => {
     const target = loaded(registryOfTest(), { '/v1': { upstream: await refusedUrl(), health: quick } });
-    await eventually(() => expect(target.report()).toMatchObject({ health: 'unhealthy', reachable: false }));
+    await eventually(() => expect(target.report()).toMatchObject({ health: 'failing', reachable: false }));
     expect(target.report().lastError?.message).toMatch(/^the probe failed: .*ECONNREFUSED/);
   });
 });
@@ -99,7 +99,7 @@ it('a target that recovers is healthy again', async () => {
   let status = 500;
   const { url, seen } = await startProbed((_req, res) => res.writeHead(status).end());
   const target = loaded(registryOfTest(), { '/v1': { upstream: url, health: quick } });
-  await eventually(() => expect(target.report().health).toBe('unhealthy'));
+  await eventually(() => expect(target.report()).toMatchObject({ health: 'failing', failsProbes: true }));
   status = 200;
   const before = seen.length;
   await eventually(() => expect(target.report().health).toBe('healthy'));
@@ -111,9 +111,9 @@ describe('a reload', () => {
     const { url, seen } = await startProbed((_req, res) => res.writeHead(500).end());
     const registry = registryOfTest();
     const target = loaded(registry, { '/v1': { upstream: url, health: quick } });
-    await eventually(() => expect(target.report().health).toBe('unhealthy'));
+    await eventually(() => expect(target.report().health).toBe('failing'));
     expect(loaded(registry, { '/v1': { upstream: url, health: { ...quick, path: '/other' } } })).toBe(target);
-    expect(target.report().health).toBe('unhealthy');
+    expect(target.report().health).toBe('failing');
     await eventually(() => expect(seen.at(-1)?.url).toBe('/other'));
   });
 
@@ -121,9 +121,9 @@ describe('a reload', () => {
     const { url } = await startProbed((_req, res) => res.writeHead(500).end());
     const registry = registryOfTest();
     const target = loaded(registry, { '/v1': { upstream: url, health: quick } });
-    await eventually(() => expect(target.report().health).toBe('unhealthy'));
+    await eventually(() => expect(target.report().health).toBe('failing'));
     loaded(registry, { '/v1': url });
-    expect(target.report().health).toBe('healthy');
+    expect(target.report().health).toBe('not tried');
   });
 
   it.each<[how: string, end: (registry: Registry) => void]>([
@@ -201,7 +201,7 @@ describe.each(['http', 'https'])('a target behind %s whose responses the gateway
     await eventually(() => expect(records).toMatchObject([{ fault: 'target', cause: expect.stringContaining(cause) }]));
 
     const target = loaded(registryOfTest(), { '/v1': { ...version, health: quick } });
-    await eventually(() => expect(target.report()).toMatchObject({ health: 'unhealthy', reachable: true }));
+    await eventually(() => expect(target.report()).toMatchObject({ health: 'failing', reachable: true }));
     expect(target.report().lastError?.message).toBe(`the probe failed: ${cause}`);
   });
 });
@@ -209,7 +209,7 @@ describe.each(['http', 'https'])('a target behind %s whose responses the gateway
 describe('a probe over TLS', () => {
   it.each([
     ['healthy', 'its certificate has the expected name', { servername: 'api.test' }, true],
-    ['unhealthy', 'its certificate has another name', { servername: 'other.test' }, false],
+    ['failing', 'its certificate has another name', { servername: 'other.test' }, false],
     ['healthy', 'its certificate is not verified', { servername: 'other.test', verify: false }, true],
   ])('finds a target %s if %s', async (health, _reason, tls, reachable) => {
     const folder = await mkdtemp(join(tmpdir(), 'prober-'));

@@ -5,6 +5,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { Registry } from '../../gateway/upstream/registry.ts';
 import type { Target } from '../../gateway/upstream/target.ts';
+import { TargetLimits } from '../../gateway/upstream/targetLimits.ts';
+import { makePair } from '../support/certificates.ts';
+
+const limitOf = (perTarget: number): TargetLimits => new TargetLimits(perTarget);
 
 const [a, b] = ['http://127.0.0.1:3001', 'http://127.0.0.1:3002'];
 const secure = 'https://127.0.0.1:3001';
@@ -64,11 +68,11 @@ describe('a registry', () => {
     const ca = join(folder, 'ca.pem');
     const routes = { '/v1': { upstream: secure, tls: { ca } } };
     const registry = new Registry();
-    await writeFile(ca, 'one');
+    await writeFile(ca, makePair(folder, 'one').cert);
     const [before] = load(registry, routes)('v1');
     expect(before).toBeDefined();
     expect(load(registry, routes)('v1')[0]).toBe(before);
-    await writeFile(ca, 'two');
+    await writeFile(ca, makePair(folder, 'two').cert);
     expect(load(registry, routes)('v1')[0]).not.toBe(before);
   });
 
@@ -130,10 +134,16 @@ describe('over a reload', () => {
     const after = registry.poolsFor(snapshotFrom({ routes: { ...both, '/v2': { upstream: [b, a] } } }));
     for (const name of ['v1', 'v2']) {
       const pool = after.get(name);
-      expect([pool?.pick(9)?.url, pool?.pick(9)?.url, pool?.pick(9)?.url]).toEqual([b, b, b]);
+      expect([pool?.pick(limitOf(9))?.url, pool?.pick(limitOf(9))?.url, pool?.pick(limitOf(9))?.url]).toEqual([
+        b,
+        b,
+        b,
+      ]);
     }
     first?.health.succeeded();
-    expect(new Set([after.get('v2')?.pick(9)?.url, after.get('v2')?.pick(9)?.url])).toEqual(new Set([a, b]));
+    expect(new Set([after.get('v2')?.pick(limitOf(9))?.url, after.get('v2')?.pick(limitOf(9))?.url])).toEqual(
+      new Set([a, b]),
+    );
   });
 
   it('a target that becomes the only one is no longer ejected', () => {
@@ -142,7 +152,7 @@ describe('over a reload', () => {
     first?.health.failed(false);
     expect(first?.report().health).toBe('ejected');
     load(registry, { '/v1': a });
-    expect(first?.report().health).toBe('healthy');
+    expect(first?.report()).toMatchObject({ health: 'failing', ejectedUntil: undefined });
   });
 
   it('a version keeps the state of its retry budget', () => {

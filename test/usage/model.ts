@@ -22,6 +22,9 @@ export function row(part: Partial<UsageRow> = {}): UsageRow {
     last: first,
     used: part.last ?? first,
     accepted: part.last ?? first,
+    body: 0,
+    target: 0,
+    head: 0,
     ...part,
   };
 }

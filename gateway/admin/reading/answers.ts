@@ -2,21 +2,35 @@ import { reasonOf } from '../../config/fault.ts';
 import { nameLine } from '../../config/names.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { fromPlain } from '../../config/transfer.ts';
+import type { RouteAnswersReport } from '../../evidence/missingRoutes.ts';
+import type { Remark } from '../../evidence/remark.ts';
 import { adaptedVersions, clientsSparedByFreeze, stageOf, successorOf } from '../../lifecycle/stage.ts';
 import { clientEvents, digestEvent } from '../../notify/ledgerEvents.ts';
+import { recentRefusals } from '../../plan/ownAnswers.ts';
 import { hasLoss, withRetired } from '../../plan/plan.ts';
 import { planEdit } from '../../plan/planEdit.ts';
 import { estimateBrownout } from '../../restrictions/brownoutConditions.ts';
 import { findFreezeClients, freezeNote, newClientsInWords, newClientsOf } from '../../restrictions/knownClients.ts';
 import { brownoutRemark, brownoutReport } from '../../retirement/brownoutReport.ts';
-import { clientsUsing, ignoredBy, ignoredOrWaived } from '../../retirement/countedUsage.ts';
+import {
+  callersOf,
+  countedCallers,
+  counterpartsOf,
+  ignoredBy,
+  ignoredOrWaived,
+  lastCountedCall,
+  missingStatusOf,
+} from '../../retirement/countedUsage.ts';
 import { gatherFacts } from '../../retirement/facts.ts';
+import { stateOfVersion } from '../../retirement/liveFacts.ts';
 import { mayLackCounts, retirementVerdict } from '../../retirement/verdict.ts';
 import { verdictJson } from '../../retirement/verdictJson.ts';
-import { clientsInWords } from '../../retirement/words.ts';
+import { clientsInWords, missingRouteInWords } from '../../retirement/words.ts';
 import { ownUsage } from '../../selfService/ownUsage.ts';
 import { driftReport } from '../../shadow/drift.ts';
 import { shadowRemark, shadowReport, whyAdapterCannotServe } from '../../shadow/report.ts';
+import { answeredPaths } from '../../trial/trialRoutes.ts';
+import { evidenceOf, sizeEvidenceOf } from '../../usage/callFacts.ts';
 import { nameClient } from '../../usage/clientNames.ts';
 import { type LedgerRoute, type NamedRoute, routeOrReason } from '../../usage/counting/routeNames.ts';
 import { usageCsv } from '../../usage/report/usageCsv.ts';
@@ -30,6 +44,7 @@ import {
   type LedgerAnswers,
   type LedgerQueryKind,
   type LedgerQueryParams,
+  type RecentUse,
   unknownVersionText,
 } from './ledgerClient.ts';
 
@@ -50,7 +65,7 @@ const answers: {
     parameters: LedgerQueryParams[Kind],
   ) => Promise<LedgerAnswers[Kind]>;
 } = {
-  usage: async (queries, snapshot, { format, ...params }) => {
+  usage: async (queries, snapshot, { format, routeAnswers, ...params }) => {
     const { by, version, until } = params;
     const whyUnknown = version === undefined ? undefined : await whyVersionUnknown(queries, snapshot, version);
     if (whyUnknown !== undefined) return { problem: 'BAD_REQUEST', detail: `\`version\`: ${whyUnknown}` };
@@ -63,13 +78,15 @@ const answers: {
     if (fault !== undefined) return { problem: 'BAD_REQUEST', detail: `\`instance\`: ${fault}` };
     const route = await lookUpRoute(queries, snapshot, version, params.route);
     if (route !== undefined && 'problem' in route) return route;
-    const report = await usageReport(queries, { ...params, route, successor });
+    const missingStatus = (name: string, route: string): number | undefined =>
+      missingStatusOf(route, snapshot.versions.get(name), snapshot, routeAnswers ?? {}, until);
+    const report = await usageReport(queries, { ...params, route, successor, missingStatus });
     if (format === 'json')
       return bodyOf(JSON.stringify({ ...report, rows: await markNewClients(report, queries, snapshot) }));
     return { ...bodyOf(usageCsv(report)), csvName: `usage-by-${report.by}.csv` };
   },
 
-  retirement: async (queries, snapshot, { version, route: askedRoute, quiet, report, fleet, freeze, now }) => {
+  retirement: async (queries, snapshot, { version, route: askedRoute, quiet, state, freeze, now }) => {
     const whyUnknown = await whyVersionUnknown(queries, snapshot, version);
     if (whyUnknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${whyUnknown}` };
     const listedVersion = snapshot.versions.get(version);
@@ -77,7 +94,12 @@ const answers: {
     if (askedRoute && hasVersionEnded) return endedWithVersion(version, listedVersion);
     const route = await lookUpRoute(queries, snapshot, version, askedRoute);
     if (route !== undefined && 'problem' in route) return route;
-    const facts = await gatherFacts({ name: version, route }, { snapshot, queries, report, fleet }, quiet, now);
+    const facts = await gatherFacts(
+      { name: version, route },
+      { snapshot, queries, ...stateOfVersion(state, version) },
+      quiet,
+      now,
+    );
     const verdict = retirementVerdict(facts);
     // Added after the verdict, so that the results of a brownout never cause a yes.
     const successor = successorName(version, snapshot, now);
@@ -123,12 +145,15 @@ const answers: {
     return bodyOf(JSON.stringify(report));
   },
 
-  plan: async (queries, snapshot, { candidate: givenCandidate, ...query }) => {
+  plan: async (queries, snapshot, { candidate: givenCandidate, state, ...query }) => {
     const candidate =
       'retired' in givenCandidate ? withRetired(snapshot, givenCandidate.retired) : fromPlain(givenCandidate);
     if (candidate === undefined)
       return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknownVersionText(snapshot)}` };
-    const plan = await planEdit(queries, { ...query, candidate, running: snapshot });
+    const missing = await remarksOnMissingRoutes(queries, snapshot, state.report.routeAnswers ?? {}, query);
+    const notes = [...state.fleet.values()].flatMap((one) => one.notes);
+    const remarks = [...new Map([...notes, ...missing].map((remark) => [remark.text, remark])).values()];
+    const plan = await planEdit(queries, { ...query, remarks, candidate, running: snapshot, live: state.facts });
     if (plan === undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem ?? '' };
     // More counts could only add losses, so they do not change the result of a plan that has a loss.
     return { ...bodyOf(JSON.stringify(plan)), mayLackCounts: !hasLoss(plan) };
@@ -136,16 +161,18 @@ const answers: {
 
   digest: (queries, snapshot, query) => digestEvent({ ...query, queries, snapshot }),
 
-  clientEvents: (queries, snapshot, { now }) => clientEvents(queries, snapshot, now),
+  clientEvents: (queries, snapshot, { now, state }) => clientEvents(queries, snapshot, now, state),
 
-  recentUse: async (queries, snapshot, { since, now, newFreezes, newAdapters }) => {
-    const versions = await Array.fromAsync(await queries.totals(since), async ({ version: name }) => {
+  recentUse: async (queries, snapshot, { since, now, quiet, live, newFreezes, newAdapters }) => {
+    const uses = await Array.fromAsync(await queries.totals(since), async ({ version: name }) => {
       const version = snapshot.versions.get(name);
       const isRetired = version !== undefined && stageOf(version, now) === 'retired';
-      const ignored = ignoredOrWaived(snapshot, name, now);
-      const clients = await clientsUsing(name, queries, since, { ignored, isRetired });
-      const last = clients.reduce<number | undefined>((latest, one) => Math.max(latest ?? 0, one.last), undefined);
-      return { version: name, last, clients: clientsInWords(clients, now) };
+      const callers = await callersOf(name, queries, since, ignoredOrWaived(snapshot, name, now));
+      const [last, clients] = [
+        lastCountedCall(callers, isRetired),
+        clientsInWords(countedCallers(callers, isRetired), now),
+      ];
+      return [name, { last, clients }] as const;
     });
     const refusedByFreeze = new Map<string, string>();
     for (const freeze of newFreezes) {
@@ -157,13 +184,35 @@ const answers: {
       const reason = await whyAdapterCannotServe(queries, adapter, now - snapshot.retire.quiet);
       if (reason !== undefined) reasonByAdapter.set(adapter.version, reason);
     }
-    return { versions, refusedByFreeze, whyAdapterCannotServe: reasonByAdapter, problem: queries.problem };
+    const useByVersion = new Map(uses);
+    const versions = new Map<string, RecentUse>();
+    for (const [version, liveFacts] of live) {
+      const { last: lastCall, clients } = useByVersion.get(version) ?? {};
+      const { retention } = snapshot.usage;
+      const asked = { version, now, quiet, since, retention };
+      const calls = await evidenceOf(queries, { ...asked, lastCall }, liveFacts);
+      versions.set(version, { calls, sizes: await sizeEvidenceOf(queries, asked, liveFacts), clients });
+    }
+    const { problem } = queries;
+    return { versions, refusedByFreeze, whyAdapterCannotServe: reasonByAdapter, problem };
   },
 
-  brownoutEstimate: async (queries, snapshot, { version: name, at, now }) => {
+  ownRefusals: async (queries, running, { candidate, ...asked }) => {
+    const found = await recentRefusals(queries, { candidate: fromPlain(candidate), running }, asked);
+    return queries.problem === undefined ? found : undefined;
+  },
+
+  answeredPaths: async (queries, _snapshot, { versions, since }) =>
+    new Map(
+      await Array.fromAsync(versions, async (version) => {
+        return [version, await answeredPaths(queries, version, since)] as const;
+      }),
+    ),
+
+  brownoutEstimate: async (queries, snapshot, { version: name, at, now, live }) => {
     const version = snapshot.versions.get(name);
     const window = version?.brownouts.find((one) => one.at === at);
-    return version && window && estimateBrownout(queries, snapshot, version, window, now);
+    return version && window && estimateBrownout(queries, snapshot, version, window, now, live);
   },
 
   ownUsage: async (queries, snapshot, { client, now }) => {
@@ -176,7 +225,7 @@ const answers: {
   name: async (_queries, { usage: { names: namesFile } }, naming) =>
     namesFile === undefined ? noNamesFile(naming) : saveName(namesFile, naming),
 
-  lastUse: async (queries, snapshot, { now }) => {
+  lastUse: async (queries, snapshot, { now, quiet, live }) => {
     const lastUsed = new Map<string, number | undefined>(
       await queries.lastUsed(ignoredBy(snapshot.retire.ignoreClients)),
     );
@@ -184,15 +233,42 @@ const answers: {
       const withoutWaived = await queries.lastUsed(ignoredBy(ignoredOrWaived(snapshot, name, now)));
       lastUsed.set(name, withoutWaived.get(name));
     }
-    const totals = await queries.totals(0);
-    const versions = totals.map(({ version, served, last }): [string, LastUseTimes] => {
-      return [version, { lastRequest: served > 0 ? last : undefined, lastUsed: lastUsed.get(version) }];
-    });
-    return queries.problem === undefined ? new Map(versions) : undefined;
+    const totals = new Map((await queries.totals(0)).map((total) => [total.version, total]));
+    const times = new Map<string, LastUseTimes>();
+    for (const name of new Set([...snapshot.versions.keys(), ...totals.keys()])) {
+      const { served = 0, last } = totals.get(name) ?? {};
+      const lastCall = lastUsed.get(name);
+      const ofGuard = { version: name, now, quiet, since: now - quiet, lastCall };
+      const { called: inUse } = await evidenceOf(queries, ofGuard, live.get(name));
+      const { coveredSince } = await evidenceOf(queries, { version: name, now, quiet: snapshot.retire.quiet });
+      times.set(name, { lastRequest: served > 0 ? last : undefined, lastUsed: lastCall, inUse, coveredSince });
+    }
+    return queries.problem === undefined ? times : undefined;
   },
 
   freeze: (queries, _snapshot, query) => findFreezeClients(queries, query),
 };
+
+/** For each version: the routes in use that its successor was seen to lack. */
+async function remarksOnMissingRoutes(
+  queries: UsageQueries,
+  snapshot: Snapshot,
+  routeAnswers: Partial<RouteAnswersReport>,
+  { since, now }: { readonly since: number; readonly now: number },
+): Promise<Remark[]> {
+  if (!routeAnswers.missing?.length) return [];
+  const served = snapshot.sortedVersions.filter((version) => stageOf(version, now) !== 'retired');
+  const remarks = await Array.fromAsync(served, async (version): Promise<Remark[]> => {
+    const routes = await queries.routes(version.name, since);
+    const { missing } = counterpartsOf(version, snapshot, routes, routeAnswers, now);
+    if (missing.length === 0) return [];
+    const listed = missing.slice(0, 5).map(({ route, observed }) => missingRouteInWords(route, observed, now));
+    const more = missing.length > listed.length ? ` and ${missing.length - listed.length} more` : '';
+    const text = `Clients of /${version.name} use routes that its successor does not answer: ${listed.join(', ')}${more}.`;
+    return [{ code: 'missing_in_successor', text }];
+  });
+  return remarks.flat();
+}
 
 /** The rows of a report by client, with `new_since` in the rows of clients that a freeze does not know. */
 async function markNewClients(

@@ -1,13 +1,18 @@
 import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import type { PlainSnapshot } from '../../config/transfer.ts';
+import type { CallEvidence, LiveFacts } from '../../evidence/callEvidence.ts';
+import type { RouteAnswersReport } from '../../evidence/missingRoutes.ts';
+import type { Answer } from '../../evidence/remark.ts';
+import type { StoreMemory } from '../../fleet/membership.ts';
 import type { NewServingAdapter } from '../../lifecycle/reloadGuard.ts';
 import type { NotifyEvent } from '../../notify/events.ts';
-import type { ServingReport } from '../../observability/report.ts';
+import type { AnsweringGateway } from '../../observability/answeringGateway.ts';
+import type { RecentRefusals } from '../../plan/ownAnswers.ts';
 import type { PlanQuery } from '../../plan/plan.ts';
 import type { ProblemCode } from '../../problems/catalogue.ts';
 import type { BrownoutEstimate } from '../../restrictions/brownoutConditions.ts';
 import type { FreezeClients, FreezeQuery, FreezeStatus } from '../../restrictions/knownClients.ts';
-import type { FleetFacts } from '../../retirement/facts.ts';
+import type { LiveState } from '../../retirement/liveFacts.ts';
 import type { OwnUsageAnswer } from '../../selfService/selfService.ts';
 import type { ShadowQuery } from '../../shadow/report.ts';
 import type { LedgerState } from '../../usage/ledger/writableLedger.ts';
@@ -16,23 +21,27 @@ import type { UsageQueryParams } from '../usageQueryParams.ts';
 /** The parameters of each query on the ledger: plain data that can be sent to a thread. Instants in epoch ms. */
 export interface LedgerQueryParams {
   /** `GET /api/usage`, and the same as CSV. */
-  readonly usage: UsageQueryParams & { readonly format: 'json' | 'csv' };
+  readonly usage: UsageQueryParams & {
+    readonly format: 'json' | 'csv';
+    /** Only for reports by route. */
+    readonly routeAnswers?: RouteAnswersReport | undefined;
+  };
   /** `GET /api/versions/{version}/retirement`. `quiet` in ms. */
   readonly retirement: {
     readonly version: string;
     /** Undefined: the verdict is about the whole version. */
     readonly route?: UsageQueryParams['route'];
     readonly quiet: number;
-    readonly report: ServingReport;
-    /** The other gateways of the fleet. */
-    readonly fleet?: FleetFacts | undefined;
+    readonly state: LiveState;
     /** Undefined: the version has no freeze. */
     readonly freeze?: FreezeStatus | undefined;
     readonly now: number;
   };
   /** `GET /api/brownouts/{version}`. */
-  readonly brownouts: Pick<PlanQuery, 'now' | 'remarks'> & {
+  readonly brownouts: {
     readonly version: string;
+    readonly now: number;
+    readonly state: LiveState;
     /** Which brownout: its number, or its start; undefined: the last brownout that has begun. */
     readonly window: number | undefined;
   };
@@ -41,35 +50,55 @@ export interface LedgerQueryParams {
   /** `GET /api/drift/{version}`. */
   readonly drift: ShadowQuery;
   /** `POST /api/plan`. `candidate`: the edited configuration, or the version that the edit would retire. */
-  readonly plan: Pick<PlanQuery, 'since' | 'now' | 'at' | 'remarks'> & {
+  readonly plan: Pick<PlanQuery, 'since' | 'now' | 'at'> & {
     readonly candidate: PlainSnapshot | { readonly retired: string };
+    readonly state: LiveState;
   };
   /** Before a brownout begins: what it would refuse. `at`: its start. */
-  readonly brownoutEstimate: { readonly version: string; readonly at: number; readonly now: number };
+  readonly brownoutEstimate: {
+    readonly version: string;
+    readonly at: number;
+    readonly now: number;
+    readonly live: LiveFacts | undefined;
+  };
   /** `POST /api/usage/names`. */
   readonly name: ClientNaming;
   /** `GET /api/digest`, and the weekly digest. `monday`: when the week of a weekly digest ends. */
   readonly digest: {
     readonly since: number;
     readonly monday?: number | undefined;
-    readonly report: ServingReport;
+    readonly state: LiveState;
+    readonly gateway: AnsweringGateway | undefined;
     readonly now: number;
   };
   /** The clients that call deprecated versions for the first time or again. */
-  readonly clientEvents: { readonly now: number };
+  readonly clientEvents: { readonly now: number; readonly state: LiveState };
   /** `GET /versions/me` of the client with this name in the ledger. */
   readonly ownUsage: { readonly client: string; readonly now: number };
   /** For the reload guard: the use of each version since an instant. */
   readonly recentUse: {
     readonly since: number;
     readonly now: number;
+    /** The length of the period in which the guard asks for calls, ms. */
+    readonly quiet: number;
+    /** The versions that the guard asks about. */
+    readonly live: LiveState['facts'];
     /** The freezes that the edit adds or changes. */
     readonly newFreezes: readonly Pick<FreezeQuery, 'version' | 'from' | 'allow'>[];
     /** The adapters that would begin to serve clients. */
     readonly newAdapters: readonly NewServingAdapter[];
   };
-  /** When each version was last called and last used. */
-  readonly lastUse: { readonly now: number };
+  /** For the reload guard: what the candidate refuses of the requests of a period up to now, in ms, to these versions. */
+  readonly ownRefusals: {
+    readonly candidate: PlainSnapshot;
+    readonly versions: readonly string[];
+    readonly period: number;
+    readonly now: number;
+  };
+  /** For trials of new targets: the paths of recent GET routes that were answered 2xx or 3xx. */
+  readonly answeredPaths: { readonly versions: readonly string[]; readonly since: number };
+  /** When each version was last called and last used, and since when the ledger has its calls. */
+  readonly lastUse: { readonly now: number; readonly quiet: number; readonly live: LiveState['facts'] };
   /** The clients that a freeze knows, and the new ones. */
   readonly freeze: FreezeQuery;
 }
@@ -93,13 +122,18 @@ export interface LedgerAnswers {
   readonly ownUsage: OwnUsageAnswer;
   /** `problem`: why the ledger cannot be written or read; calls may then be missing. */
   readonly recentUse: {
-    readonly versions: readonly RecentUse[];
+    /** By version. */
+    readonly versions: ReadonlyMap<string, RecentUse>;
     /** Version → in words, the clients that used this version since `since` and that a freeze of the edit would refuse. */
     readonly refusedByFreeze: ReadonlyMap<string, string>;
     /** Version of `newAdapters` → what is missing until its adapter may serve clients. */
     readonly whyAdapterCannotServe: ReadonlyMap<string, string>;
     readonly problem: string | undefined;
   };
+  /** Undefined: the ledger cannot be read. */
+  readonly ownRefusals: RecentRefusals | undefined;
+  /** Version → paths below it. Empty if the ledger cannot be read. */
+  readonly answeredPaths: ReadonlyMap<string, readonly string[]>;
   /** Undefined: the ledger cannot be read. */
   readonly lastUse: ReadonlyMap<string, LastUseTimes> | undefined;
   readonly freeze: FreezeClients;
@@ -129,9 +163,9 @@ export interface ClientNaming {
 }
 
 export interface RecentUse {
-  readonly version: string;
-  /** When a client last used the version. `clientsUsing` defines which requests count. Undefined: there is none. */
-  readonly last: number | undefined;
+  readonly calls: CallEvidence;
+  /** Whether the ledger has the requests of the version with their sizes. */
+  readonly sizes: CallEvidence;
   /** The clients in words; undefined: there are none. */
   readonly clients: string | undefined;
 }
@@ -141,11 +175,15 @@ export interface LastUseTimes {
   readonly lastRequest: number | undefined;
   /** The last request that did not fail, of a client that is not ignored and has no waiver. */
   readonly lastUsed: number | undefined;
+  /** Whether it was used within the period of the query. */
+  readonly inUse: Answer;
+  /** Since when the ledger has every call of the version; undefined: it is empty. */
+  readonly coveredSince: number | undefined;
 }
 
-/** Runs queries on the ledger, one after the other. The other members are the state of the ledger. */
+/** Runs queries on the ledger. The other members are the state of the ledger. */
 export interface LedgerClient
-  extends Pick<LedgerState, 'problem' | 'lastIncident' | 'unwrittenRows' | 'movedRequests'> {
+  extends Pick<LedgerState, 'problem' | 'lastIncident' | 'unwrittenRows' | 'unwrittenSince' | 'movedRequests'> {
   /** @throws LedgerUnansweredError */
   query<Kind extends LedgerQueryKind>(
     kind: Kind,
@@ -177,6 +215,8 @@ export interface ReaderRequest {
     readonly file: string;
     /** In a fleet, the shared store is read instead of the file. */
     readonly fleet: FleetSettings | undefined;
+    /** What the shared store must have. */
+    readonly memory: StoreMemory | undefined;
     /** Undefined: there is no file of client names. */
     readonly namesFile: string | undefined;
     /** Why the ledger cannot be written. */

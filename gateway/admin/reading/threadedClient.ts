@@ -1,45 +1,42 @@
-import { Worker } from 'node:worker_threads';
 import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
-import { toPlain } from '../../config/transfer.ts';
-import { threadFile } from '../../shared/packageFiles.ts';
+import type { StoreMemory } from '../../fleet/membership.ts';
 import type { Incident, WritableLedger } from '../../usage/ledger/writableLedger.ts';
-import {
-  type LedgerAnswers,
-  type LedgerClient,
-  type LedgerQueryKind,
-  type LedgerQueryParams,
-  LedgerUnansweredError,
-  type ReaderReply,
-  type ReaderRequest,
-} from './ledgerClient.ts';
+import type { LedgerAnswers, LedgerClient, LedgerQueryKind, LedgerQueryParams } from './ledgerClient.ts';
+import { ReadingThread } from './readingThread.ts';
 
-// A query may wait this long until it starts, and then again this long for its answer.
-const defaultTimeoutMs = 30_000;
+// Somebody waits for these answers to decide something: whether a version may be retired, an edit is applied, or a restriction begins.
+const decisions: ReadonlySet<LedgerQueryKind> = new Set([
+  'retirement',
+  'recentUse',
+  'plan',
+  'answeredPaths',
+  'brownoutEstimate',
+  'freeze',
+]);
 
-interface PendingQuery {
-  readonly worker: Worker;
-  readonly resolve: (answer: LedgerAnswers[LedgerQueryKind]) => void;
-  readonly reject: (error: LedgerUnansweredError) => void;
-}
-
-/** Runs queries in a thread, so that no query delays the traffic, however long it takes. */
+/**
+ * Runs queries in a thread, so that no query delays the traffic, however long it takes. While the thread is busy, decisions are
+ * answered in another thread, which has its own connection, so that no report delays them. A gateway at rest has one thread, because
+ * each takes some megabytes.
+ */
 export class ThreadedLedgerClient implements LedgerClient {
   readonly #ledger: WritableLedger;
-  readonly #fleet: FleetSettings | undefined;
-  readonly #timeoutMs: number;
-  #worker: Worker | undefined;
-  /** The snapshot that the thread has. */
-  #sentSnapshot: Snapshot | undefined;
-  /** Settles when the query that was added last has ended. */
-  #lastQuery: Promise<unknown> = Promise.resolve();
-  #pending: PendingQuery | undefined;
-  #isClosed = false;
+  readonly #thread: ReadingThread;
+  readonly #decisionThread: ReadingThread;
 
-  /** `fleet`: the settings at the start, because changed settings take effect at the next start. */
-  constructor(ledger: WritableLedger, fleet?: FleetSettings, timeoutMs = defaultTimeoutMs) {
+  /**
+   * `fleet`: the settings at the start, because changed settings take effect at the next start. `memory`: what the shared store must
+   * have.
+   */
+  constructor(
+    ledger: WritableLedger,
+    fleet?: FleetSettings,
+    timeoutMs?: number,
+    memory: () => StoreMemory | undefined = () => undefined,
+  ) {
     this.#ledger = ledger;
-    this.#fleet = fleet;
-    this.#timeoutMs = timeoutMs;
+    this.#thread = new ReadingThread({ ledger, fleet, timeoutMs, memory });
+    this.#decisionThread = new ReadingThread({ ledger, fleet, timeoutMs, memory });
   }
 
   get problem(): string | undefined {
@@ -48,6 +45,10 @@ export class ThreadedLedgerClient implements LedgerClient {
 
   get lastIncident(): Incident | undefined {
     return this.#ledger.lastIncident;
+  }
+
+  get unwrittenSince(): number | undefined {
+    return this.#ledger.unwrittenSince;
   }
 
   get unwrittenRows(): number {
@@ -63,76 +64,11 @@ export class ThreadedLedgerClient implements LedgerClient {
     snapshot: Snapshot,
     parameters: LedgerQueryParams[Kind],
   ): Promise<LedgerAnswers[Kind]> {
-    const queuedAt = performance.now();
-    // Queries are sent one after the other: the thread runs one at a time, and each query has its own timeout.
-    const answer = this.#lastQuery.then(() => {
-      if (performance.now() - queuedAt > this.#timeoutMs)
-        throw new LedgerUnansweredError('Too many queries are waiting for the usage ledger.');
-      return this.#run(kind, snapshot, parameters);
-    });
-    this.#lastQuery = answer.catch(() => {});
-    return answer as Promise<LedgerAnswers[Kind]>;
+    const thread = decisions.has(kind) && this.#thread.isBusy ? this.#decisionThread : this.#thread;
+    return thread.query(kind, snapshot, parameters);
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#worker?.terminate();
-  }
-
-  async #run(
-    kind: LedgerQueryKind,
-    snapshot: Snapshot,
-    parameters: LedgerQueryParams[LedgerQueryKind],
-  ): Promise<LedgerAnswers[LedgerQueryKind]> {
-    // Some rows may still be in memory. They are written first, so that the answer includes them.
-    await this.#ledger.flush();
-    if (this.#isClosed) throw new LedgerUnansweredError('The gateway stops.');
-    const worker = this.#startedWorker();
-    const { promise, resolve, reject } = Promise.withResolvers<LedgerAnswers[LedgerQueryKind]>();
-    this.#pending = { worker, resolve, reject };
-    const timer = setTimeout(() => {
-      this.#onEnd(worker, `The usage ledger was not read within ${this.#timeoutMs / 1000} s.`);
-      void worker.terminate();
-    }, this.#timeoutMs).unref();
-    worker.postMessage(this.#requestFor(kind, snapshot, parameters));
-    return promise.finally(() => clearTimeout(timer));
-  }
-
-  #startedWorker(): Worker {
-    if (this.#worker) return this.#worker;
-    const worker = new Worker(threadFile('admin/reading/worker'));
-    this.#worker = worker;
-    const endMessage = 'The thread that reads the usage ledger has ended';
-    worker.on('message', ({ answer }: ReaderReply) => this.#pendingOf(worker)?.resolve(answer));
-    worker.on('error', (error) =>
-      this.#onEnd(worker, `${endMessage}: ${error instanceof Error ? error.message : error}.`),
-    );
-    worker.on('exit', () => this.#onEnd(worker, `${endMessage}.`));
-    worker.unref();
-    return worker;
-  }
-
-  #pendingOf(worker: Worker): PendingQuery | undefined {
-    return this.#pending?.worker === worker ? this.#pending : undefined;
-  }
-
-  /** The next query starts a new thread. */
-  #onEnd(worker: Worker, message: string): void {
-    this.#pendingOf(worker)?.reject(new LedgerUnansweredError(message));
-    if (this.#worker !== worker) return;
-    this.#worker = this.#sentSnapshot = undefined;
-  }
-
-  #requestFor(
-    kind: LedgerQueryKind,
-    snapshot: Snapshot,
-    parameters: LedgerQueryParams[LedgerQueryKind],
-  ): ReaderRequest {
-    const { settings, problem: writeProblem, unwrittenRows } = this.#ledger;
-    const isNew = snapshot !== this.#sentSnapshot;
-    this.#sentSnapshot = snapshot;
-    const { store: file, names: namesFile } = settings;
-    const ledger = { file, fleet: this.#fleet, namesFile, writeProblem, unwrittenRows };
-    return { kind, parameters, snapshot: isNew ? toPlain(snapshot) : undefined, ledger };
+    await Promise.all([this.#thread.close(), this.#decisionThread.close()]);
   }
 }

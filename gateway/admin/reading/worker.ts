@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import { fromPlain } from '../../config/transfer.ts';
+import type { FleetLedger } from '../../fleet/ledger.ts';
 import { LedgerReader } from '../../usage/ledger/reader.ts';
 import { answerTo } from './answers.ts';
 import type { ReaderReply, ReaderRequest } from './ledgerClient.ts';
@@ -10,6 +11,8 @@ import type { ReaderReply, ReaderRequest } from './ledgerClient.ts';
 
 let snapshot: Snapshot | undefined;
 let reader: LedgerReader | undefined;
+/** In a fleet: the store that `reader` reads. */
+let sharedLedger: FleetLedger | undefined;
 /** In a fleet: the ledger file of this gateway. */
 let ownLedger: LedgerReader | undefined;
 
@@ -35,6 +38,7 @@ async function reply({ kind, parameters, snapshot: next, ledger }: ReaderRequest
 async function readerOf({
   file,
   fleet,
+  memory,
   namesFile,
   writeProblem,
   unwrittenRows,
@@ -45,6 +49,7 @@ async function readerOf({
   }
   try {
     reader ??= fleet ? await openFleetLedger(fleet) : LedgerReader.open(file, namesFile);
+    if (sharedLedger) sharedLedger.memory = memory;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const ledger = fleet ? "The fleet's store" : file;
@@ -59,7 +64,8 @@ async function readerOf({
 /** The code for PostgreSQL is loaded only here, in a gateway of a fleet. @throws StoreError */
 async function openFleetLedger(fleet: FleetSettings): Promise<LedgerReader> {
   const { FleetLedger } = await import('../../fleet/ledger.ts');
-  return new LedgerReader(await FleetLedger.open(fleet));
+  sharedLedger = await FleetLedger.open(fleet);
+  return new LedgerReader(sharedLedger);
 }
 
 /** The evidence is what `shadow` and `drift` found in responses. The store of a fleet has none: each gateway keeps its own in its file. */

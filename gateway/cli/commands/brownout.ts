@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { BrownoutStatus } from '../../lifecycle/brownouts.ts';
 import { type BrownoutReport, brownoutClasses, summaryOf } from '../../retirement/brownoutReport.ts';
 import { ago, percent, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
-import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
+import { adminClient, gatewayJson, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -61,7 +61,7 @@ async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
   const found = await adminClient(endpoint).get('/api/brownouts');
   const { brownouts } = found;
   if (!isStatusList(brownouts)) throw notAGateway(endpoint.name);
-  if (options.format === 'json') io.stdout.write(printedJson(found));
+  if (options.format === 'json') io.stdout.write(printedJson({ ...found, ...gatewayJson(endpoint) }));
   else if (brownouts.length === 0) io.stdout.write('The configuration has no brownouts.\n');
   else {
     const rows = brownouts.map(({ version, at, until, clients, routes, state, reason }) => [
@@ -105,7 +105,7 @@ async function report(version: string, options: ReportOptions, io: Io): Promise<
   const query = window === undefined ? '' : `?window=${encodeURIComponent(window)}`;
   const found = await adminClient(endpoint).get(`/api/brownouts/${version}${query}`);
   if (!isReport(found)) throw notAGateway(endpoint.name);
-  if (format === 'json') io.stdout.write(printedJson(found));
+  if (format === 'json') io.stdout.write(printedJson({ ...found, ...gatewayJson(endpoint) }));
   else if (format === 'markdown') io.stdout.write(brownoutAsMarkdown(found));
   else io.stdout.write(brownoutAsText(found, painter(io.stdout, io.env), widthOf(io.stdout)));
   return 0;

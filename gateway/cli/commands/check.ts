@@ -6,10 +6,19 @@ import { readProject } from '../../config/compose/project.ts';
 import { parseConfig } from '../../config/load.ts';
 import { decodeUtf8, readRoutes, realPathOf, replacedLinkFault } from '../../config/location.ts';
 import { stageWithWaivers } from '../../lifecycle/stage.ts';
+import { hasLoss } from '../../plan/plan.ts';
 import { prepareAdaptersAndGrease } from '../../runtime/adapterCheck.ts';
 import type { ReloadOutcome } from '../../runtime/reload.ts';
 import { systemClock } from '../../shared/clock.ts';
-import { type AdminEndpoint, AdminError, adminClient, askForPlan, isRecord, notAGateway } from '../adminClient.ts';
+import {
+  type AdminEndpoint,
+  AdminError,
+  adminClient,
+  askForPlan,
+  gatewayJson,
+  isRecord,
+  notAGateway,
+} from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import { addAdminOption, adminEndpointOf, configOption, formatOption } from '../options.ts';
 import {
@@ -18,6 +27,7 @@ import {
   checkAsJson,
   checkAsText,
   composeCheckAsText,
+  isOnlyUnknown,
   planInWords,
   previewInWords,
 } from '../output/checkReport.ts';
@@ -94,25 +104,47 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   if (format === 'text')
     io.stdout.write(compose ? composeCheckAsText(report, compose, paint) : checkAsText(report, paint));
   // The running gateway is not asked about a file with faults: it would reject the file, too.
-  const preview =
-    againstRunning && result.snapshot && result.faults.length === 0
-      ? await previewOf(text, adminEndpointOf(options, io))
-      : undefined;
+  const isAsked = againstRunning && result.snapshot && result.faults.length === 0;
+  if (isAsked && format === 'text') io.stdout.write('\n');
+  const endpoint = isAsked ? adminEndpointOf(options, io) : undefined;
+  const preview = endpoint && (await previewOf(text, endpoint));
   const isEdit = preview !== undefined && preview.kind !== 'unchanged' && preview.kind !== 'faulty';
   // A plan also warns of waivers for clients that the ledger does not know, even if the file is not edited.
   const hasWaivers = preview !== undefined && result.snapshot?.sortedVersions.some(({ waivers }) => waivers.length > 0);
-  const plan = isEdit || hasWaivers ? await planOf(text, adminEndpointOf(options, io)) : undefined;
-  if (format === 'json') io.stdout.write(checkAsJson(report, preview, plan, compose?.facts));
-  else if (preview)
-    io.stdout.write(`\n${[...previewInWords(preview, paint), ...planInWords(plan, paint)].join('\n')}\n`);
-  const isFaulty = result.faults.length > 0 || (strict && result.warnings.length > 0);
-  const isRejected = preview?.kind === 'faulty' || preview?.kind === 'refused';
-  return isFaulty || isRejected ? 1 : 0;
+  const plan = endpoint && (isEdit || hasWaivers) ? await planOf(text, endpoint) : undefined;
+  const isFaulty = result.faults.length > 0 || (strict === true && result.warnings.length > 0);
+  const code = isFaulty ? 1 : runningExitCode(preview, plan);
+  if (format === 'json')
+    io.stdout.write(
+      checkAsJson(
+        report,
+        { ok: code === 0, known: code !== 3, ...gatewayJson(endpoint) },
+        preview,
+        plan,
+        compose?.facts,
+      ),
+    );
+  else if (preview) io.stdout.write(`${[...previewInWords(preview, paint), ...planInWords(plan, paint)].join('\n')}\n`);
+  return code;
 }
+
+/** What the running gateway says of the file. */
+function runningExitCode(preview: ReloadOutcome | undefined, plan: CheckedPlan | undefined): ExitCode {
+  // A loss that the plan knows of decides, whatever the guard does not know.
+  const losesRequests = plan !== undefined && !('problem' in plan) && hasLoss(plan);
+  if (preview?.kind === 'faulty' || preview?.kind === 'refused')
+    return isOnlyUnknown(preview) && !losesRequests ? 3 : 1;
+  if (losesRequests) return 1;
+  if (plan === undefined) return 0;
+  return !('problem' in plan) && plan.known ? 0 : 3;
+}
+
+// The gateway tries new targets for up to `guard.trial`, at most ten minutes.
+const previewTimeoutMs = 11 * 60_000;
 
 /** What a reload of the running gateway with this routes.yaml would do. @throws AdminError */
 async function previewOf(text: string, endpoint: AdminEndpoint): Promise<ReloadOutcome> {
-  const answer = await adminClient(endpoint).post('/api/reload/preview', { routes_yaml: text });
+  const answer = await adminClient(endpoint).post('/api/reload/preview', { routes_yaml: text }, previewTimeoutMs);
   if (!isOutcome(answer)) throw notAGateway(endpoint.name);
   return answer;
 }

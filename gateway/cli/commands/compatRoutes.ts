@@ -10,11 +10,13 @@ import { Commit, workingTreeOf } from '../../compat/source/git.ts';
 import { decodeUtf8, realPathOf } from '../../config/location.ts';
 import { readYaml } from '../../config/readDocument.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
+import { noLiveFacts } from '../../evidence/callEvidence.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { printable } from '../../shared/text.ts';
-import { LedgerReader } from '../../usage/ledger/reader.ts';
+import { evidenceOf } from '../../usage/callFacts.ts';
 import { otherRoute } from '../../usage/usageRow.ts';
 import { type Io, UsageError } from '../io.ts';
+import { type LedgerEvidence, openEvidence } from '../ledgerStore.ts';
 import { snapshotOf } from '../options.ts';
 import {
   type ComparisonOptions,
@@ -37,7 +39,7 @@ export async function compareRoutes(
 ): Promise<ComparisonResult> {
   const snapshot = snapshotOf(file, io);
   const rulesSnapshot = options.config === undefined ? snapshot : snapshotOf(options.config, io);
-  const { callsOf, problem } = await callsIn(snapshot);
+  const { callsOf, problem } = await callsIn(snapshot, io.cwd);
   const settings = { ...judgeSettings(rulesSnapshot, options), callsOf };
   const versions = [...snapshot.sortedVersions].sort((a, b) => a.major - b.major);
   if (versions.every(({ contract }) => contract === undefined)) {
@@ -187,16 +189,16 @@ interface CallsInLedger {
 }
 
 /** Reads the calls of each route from the ledger: that of the fleet, or the file `usage.store`. */
-async function callsIn(snapshot: Snapshot): Promise<CallsInLedger> {
-  const versions = [...snapshot.versions.keys()];
-  let ledger: LedgerReader;
+async function callsIn({ versions, usage, fleet }: Snapshot, cwd: string): Promise<CallsInLedger> {
+  const place = fleet ? { ...fleet, timeoutMs: storeTimeoutMs } : usage;
+  let evidence: LedgerEvidence;
   try {
-    ledger = await openLedger(snapshot);
+    evidence = await openEvidence(place, cwd, undefined, fleet);
   } catch (error) {
-    const problem = snapshot.fleet && (error instanceof Error ? error.message : String(error));
-    return { callsOf: () => undefined, problem };
+    return { callsOf: () => undefined, problem: fleet && (error instanceof Error ? error.message : String(error)) };
   }
-  const calls = await ledger.readConsistently(() => readCalls(ledger, versions, systemClock.now() - callWindowMs));
+  const { ledger } = evidence;
+  const calls = await ledger.readConsistently(() => readCalls(evidence, [...versions.keys()], systemClock.now()));
   await ledger.close();
   return {
     callsOf: (version, { kind, method, path }) => {
@@ -204,15 +206,8 @@ async function callsIn(snapshot: Snapshot): Promise<CallsInLedger> {
       const versionCalls = calls.get(version);
       return versionCalls?.byRoute.get(withoutNames(`${method} ${path}`)) ?? (versionCalls?.isComplete ? 0 : undefined);
     },
-    problem: snapshot.fleet && ledger.problem,
+    problem: fleet && ledger.problem,
   };
-}
-
-/** The code for PostgreSQL is loaded only for a fleet. @throws Error */
-async function openLedger({ usage, fleet }: Snapshot): Promise<LedgerReader> {
-  if (!fleet) return LedgerReader.open(usage.store);
-  const { FleetLedger } = await import('../../fleet/ledger.ts');
-  return new LedgerReader(await FleetLedger.open(fleet, storeTimeoutMs));
 }
 
 function unknownCallsNote(problem: string): string {
@@ -221,13 +216,13 @@ function unknownCallsNote(problem: string): string {
 
 /** Version → its calls. Empty if the ledger is empty. */
 async function readCalls(
-  ledger: LedgerReader,
+  { ledger, stateOf }: LedgerEvidence,
   versions: readonly string[],
-  since: number,
+  now: number,
 ): Promise<Map<string, Calls>> {
+  const since = now - callWindowMs;
+  const live = stateOf(versions, callWindowMs)?.facts;
   const calls = new Map<string, Calls>();
-  const coveredSince = await ledger.coveredSince();
-  if (coveredSince === undefined) return calls;
   for (const version of versions) {
     const routes = await ledger.byRoute(version, since);
     const byRoute = new Map<string, number>();
@@ -236,7 +231,13 @@ async function readCalls(
       const key = withoutNames(route);
       byRoute.set(key, requests + (byRoute.get(key) ?? 0));
     }
-    const isComplete = coveredSince <= since && !routes.some(({ route }) => route === otherRoute);
+    const asked = { version, now, quiet: callWindowMs, since };
+    const facts = live?.get(version) ?? noLiveFacts;
+    const { countedSince, missing, pending } = await evidenceOf(ledger, asked, facts);
+    // Pending counts may be calls of any route, and so may open requests.
+    const isCounted = missing.length + pending.length + facts.inFlight + facts.waiting === 0;
+    const isComplete = isCounted && !routes.some(({ route }) => route === otherRoute);
+    if (countedSince === undefined) continue;
     // If a query has failed, rows may be missing.
     if (ledger.problem === undefined) calls.set(version, { byRoute, isComplete });
   }

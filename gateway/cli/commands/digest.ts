@@ -5,7 +5,7 @@ import { digestEvent } from '../../notify/ledgerEvents.ts';
 import { printable } from '../../shared/text.ts';
 import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
-import { openLedger, unreadableLedger } from '../ledgerStore.ts';
+import { openEvidence, unreadableLedger } from '../ledgerStore.ts';
 import {
   type AdminEndpointOptions,
   addAdminEndpointOptions,
@@ -72,7 +72,8 @@ async function digest(options: DigestOptions, io: Io): Promise<ExitCode> {
 
 /** @throws AdminError */
 async function digestFromGateway(options: DigestOptions, io: Io): Promise<Digest> {
-  const endpoint = adminEndpointOf(options, io);
+  // The digest is a document that names the gateway itself.
+  const endpoint = adminEndpointOf(options, io, 'stderr');
   const path = `/api/digest?${new URLSearchParams({ since: options.since.text })}`;
   const answer: unknown = await adminClient(endpoint).get(path, digestTimeoutMs);
   if (!isDigest(answer)) throw notAGateway(endpoint.name);
@@ -88,15 +89,16 @@ function isDigest(answer: unknown): answer is Digest {
 /** Reads a ledger directly. @throws UsageError, UnreadableFileError */
 async function digestFromStore(store: string, { config, since, names }: DigestOptions, io: Io): Promise<Digest> {
   const snapshot = snapshotOf(config ?? defaultConfig(io.cwd) ?? 'routes.yaml', io);
-  const ledger = await openLedger(store, io.cwd, names === undefined ? snapshot.usage.names : resolve(io.cwd, names));
+  const namesFile = names === undefined ? snapshot.usage.names : resolve(io.cwd, names);
+  const { ledger, stateOf } = await openEvidence({ store }, io.cwd, namesFile, snapshot.fleet);
   try {
     return await ledger.readConsistently(async () => {
       const now = Date.now();
       const found = await digestEvent({
         snapshot,
         queries: ledger,
-        // No gateway is asked for its present state.
-        report: undefined,
+        state: stateOf(snapshot.versions.keys(), snapshot.retire.quiet),
+        gateway: undefined,
         since: Math.max(0, now - since.ms),
         now,
       });

@@ -1,7 +1,7 @@
 import type { DriftStatus } from '../../shadow/comparisonStatus.ts';
 import type { DriftReport } from '../../shadow/drift.ts';
 import { plural, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
-import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
+import { adminClient, gatewayJson, isRecord, notAGateway } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -59,10 +59,10 @@ function isStatusList(value: unknown): value is readonly DriftStatus[] {
 
 /** @throws AdminError, UnreadableFileError */
 async function report(version: string, { format, ...options }: DriftOptions, io: Io): Promise<ExitCode> {
-  const endpoint = adminEndpointOf(options, io);
+  const endpoint = adminEndpointOf({ ...options, format }, io);
   const found = await adminClient(endpoint).get(`/api/drift/${version}`, reportTimeoutMs);
   if (!isDriftReport(found)) throw notAGateway(endpoint.name);
-  if (format === 'json') io.stdout.write(printedJson(found));
+  if (format === 'json') io.stdout.write(printedJson({ ...found, ...gatewayJson(endpoint) }));
   else if (format === 'markdown') io.stdout.write(asMarkdown(found));
   else io.stdout.write(asText(found, painter(io.stdout, io.env), widthOf(io.stdout)));
   return 0;

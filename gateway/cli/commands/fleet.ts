@@ -1,12 +1,19 @@
 import { resolve } from 'node:path';
+import { withAbsoluteFiles } from '../../config/storeUrl.ts';
 import type { FleetJson } from '../../fleet/fleetJson.ts';
-import type { ForgetOutcome } from '../../fleet/forget.ts';
+import type { ForgetOutcome, Forgotten } from '../../fleet/forget.ts';
 import type { ImportOutcome } from '../../fleet/importLedger.ts';
 import type { Postgres } from '../../fleet/postgres.ts';
 import { plural, printable, withCommas } from '../../shared/text.ts';
-import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
+import { type AdminEndpoint, adminClient, gatewayJson, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
-import { type AdminEndpointOptions, addAdminEndpointOptions, adminEndpointOf, formatOption } from '../options.ts';
+import {
+  type AdminEndpointOptions,
+  addAdminEndpointOptions,
+  adminEndpointOf,
+  dateTimeArgument,
+  formatOption,
+} from '../options.ts';
 import { fleetAsText } from '../output/fleetText.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
 
@@ -17,6 +24,8 @@ interface FleetOptions extends AdminEndpointOptions {
 
 interface ForgetOptions extends FleetOptions {
   readonly reason: string;
+  /** Epoch ms. */
+  readonly endedAt?: number;
 }
 
 const storeOption = [
@@ -35,10 +44,15 @@ export const addFleet: AddCommand = (program, io, finish) => {
   command
     .command('forget')
     .description(
-      'Mark a silent gateway as gone, because it does not exist any more. While a gateway is silent, no version may be retired. A gateway that is heard again is no longer gone.',
+      'Mark a silent gateway as gone, because it does not exist any more. While a gateway is silent, no version may be retired. Its calls between its last report and its end are not known, so a quiet period begins when it ended. A gateway that is heard again is no longer gone.',
     )
     .argument('<name>', 'name of the gateway, as version-gateway fleet lists it')
     .requiredOption('--reason <text>', 'why it does not exist any more; kept in the store')
+    .option(
+      '--ended-at <time>',
+      'when it ended, such as 2026-11-23T21:10:00Z. Its calls since it was last heard are not known until then. Without this option, it may have served clients until now. Also accepted for a gateway that is gone already',
+      dateTimeArgument,
+    )
     .action(async (name: string, _options: object, subcommand: { optsWithGlobals(): ForgetOptions }) =>
       finish(await forget(name, subcommand.optsWithGlobals(), io)),
     );
@@ -56,19 +70,20 @@ export const addFleet: AddCommand = (program, io, finish) => {
 /** @throws AdminError, UnreadableFileError, UsageError */
 async function fleet(options: FleetOptions, io: Io): Promise<ExitCode> {
   const { format, store } = options;
-  const found = await (store === undefined ? fromGateway(options, io) : withStore(store, readFleet));
-  if (format === 'json') io.stdout.write(printedJson(found));
+  const endpoint = store === undefined ? adminEndpointOf(options, io) : undefined;
+  const found = await (endpoint ? fromGateway(endpoint) : withStore(store ?? '', io, readFleet));
+  if (format === 'json') io.stdout.write(printedJson({ ...found, ...gatewayJson(endpoint) }));
   else io.stdout.write(fleetAsText(found, painter(io.stdout, io.env), widthOf(io.stdout)));
   return 0;
 }
 
 /** @throws AdminError, UnreadableFileError, UsageError */
 async function forget(name: string, options: ForgetOptions, io: Io): Promise<ExitCode> {
-  const { store, reason } = options;
+  const { store, reason, endedAt } = options;
   if (reason.trim() === '') throw new UsageError('--reason must say why the gateway does not exist any more.');
   const outcome = await (store === undefined
     ? forgetByGateway(name, options, io)
-    : withStore(store, (postgres) => forgetInStore(postgres, name, reason)));
+    : withStore(store, io, (postgres) => forgetInStore(postgres, { name, reason, endedAt })));
   if ('refused' in outcome) throw new UsageError(printable(outcome.refused));
   const shownName = printable(name);
   if (outcome.forgotten === 0) throw new UsageError(`Gateway ${shownName} was heard in the meantime.  Stop it first.`);
@@ -85,9 +100,11 @@ async function importFile(file: string, { store }: FleetOptions, io: Io): Promis
   if (store === undefined) throw new UsageError('Name the database of the fleet: --store postgres://…');
   const { importLedger, ImportError } = await import('../../fleet/importLedger.ts');
   const path = resolve(io.cwd, file);
-  const outcome = await withStore(store, (postgres) => importLedger(postgres, path), importTimeoutMs).catch((error) => {
-    throw error instanceof ImportError ? new UsageError(printable(error.message)) : error;
-  });
+  const outcome = await withStore(store, io, (postgres) => importLedger(postgres, path), importTimeoutMs).catch(
+    (error) => {
+      throw error instanceof ImportError ? new UsageError(printable(error.message)) : error;
+    },
+  );
   io.stdout.write(`${importText(printable(file), outcome)}\n`);
   return 0;
 }
@@ -104,8 +121,7 @@ function importText(file: string, outcome: ImportOutcome): string {
   return `${withCommas(requests)} requests imported${period}${foreignTagsNote}`;
 }
 
-async function fromGateway(options: FleetOptions, io: Io): Promise<FleetJson> {
-  const endpoint = adminEndpointOf(options, io);
+async function fromGateway(endpoint: AdminEndpoint): Promise<FleetJson> {
   const answer = await adminClient(endpoint).get('/api/fleet');
   if (!isFleet(answer)) throw notAGateway(endpoint.name);
   return answer;
@@ -118,7 +134,9 @@ function isFleet(answer: unknown): answer is FleetJson {
 
 async function forgetByGateway(name: string, options: ForgetOptions, io: Io): Promise<ForgetOutcome> {
   const endpoint = adminEndpointOf(options, io);
-  const { forgotten } = await adminClient(endpoint).post('/api/fleet/forget', { name, reason: options.reason });
+  const { reason, endedAt } = options;
+  const ended = endedAt === undefined ? {} : { ended_at: new Date(endedAt).toISOString() };
+  const { forgotten } = await adminClient(endpoint).post('/api/fleet/forget', { name, reason, ...ended });
   if (typeof forgotten !== 'number') throw notAGateway(endpoint.name);
   return { forgotten };
 }
@@ -126,16 +144,16 @@ async function forgetByGateway(name: string, options: ForgetOptions, io: Io): Pr
 /** The code for PostgreSQL is loaded only here. @throws UsageError */
 async function withStore<Result>(
   store: string,
+  { cwd }: Pick<Io, 'cwd'>,
   work: (postgres: Postgres) => Promise<Result>,
   queryTimeoutMs?: number,
 ): Promise<Result> {
   if (!/^postgres(?:ql)?:\/\//.test(store)) throw new UsageError('--store must be a postgres:// URL.');
   const { Postgres, StoreError } = await import('../../fleet/postgres.ts');
-  const postgres = await Postgres.open(
-    { store, passwordFile: undefined },
-    queryTimeoutMs === undefined ? {} : { queryTimeoutMs },
-  );
+  let postgres: Postgres | undefined;
   try {
+    const settings = { store: withAbsoluteFiles(store, cwd), passwordFile: undefined };
+    postgres = await Postgres.open(settings, queryTimeoutMs === undefined ? {} : { queryTimeoutMs });
     return await work(postgres);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
@@ -144,7 +162,7 @@ async function withStore<Result>(
     const reason = isEmpty ? 'no gateway has used this database yet' : error.message.replace(/\.$/, '');
     throw new UsageError(`The fleet's store cannot be used: ${printable(reason)}.`);
   } finally {
-    await postgres.close();
+    await postgres?.close();
   }
 }
 
@@ -161,7 +179,7 @@ async function readFleet(postgres: Postgres): Promise<FleetJson> {
   return fleetJson({ problem: undefined, now, instances: instancesOf({ rows }, now, silentAfterMs) });
 }
 
-async function forgetInStore(postgres: Postgres, name: string, reason: string): Promise<ForgetOutcome> {
+async function forgetInStore(postgres: Postgres, forgotten: Forgotten): Promise<ForgetOutcome> {
   const { forgetGateway } = await import('../../fleet/forget.ts');
-  return forgetGateway(postgres, name, reason, silentAfterMs);
+  return forgetGateway(postgres, forgotten, silentAfterMs);
 }

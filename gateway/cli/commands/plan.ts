@@ -15,9 +15,9 @@ import { systemClock } from '../../shared/clock.ts';
 import { rfc3339 } from '../../shared/httpDate.ts';
 import { ago, plural, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
 import { isSingleClient } from '../../usage/usageRow.ts';
-import { type AdminEndpoint, askForPlan } from '../adminClient.ts';
+import { type AdminEndpoint, askForPlan, gatewayJson } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
-import { openLedger, unreadableLedger } from '../ledgerStore.ts';
+import { openEvidence, unreadableLedger } from '../ledgerStore.ts';
 import {
   type AdminEndpointOptions,
   addAdminEndpointOptions,
@@ -45,7 +45,7 @@ interface PlanOptions extends AdminEndpointOptions {
 export const addPlan: AddCommand = (program, io, finish) => {
   addAdminEndpointOptions(program.command('plan'))
     .description(
-      'Show which clients would lose requests if a routes.yaml were applied. Applies the file to the requests in the usage ledger, and changes nothing. Exits 1 if a client would lose something.',
+      'Show which clients would lose requests if a routes.yaml were applied. Applies the file to the requests in the usage ledger, and changes nothing. Exits 1 if a client would lose something, and 3 if this is not known, because calls may be missing.',
     )
     .argument('[file]', 'the candidate: a routes.yaml that is not applied yet')
     .addOption(
@@ -84,14 +84,16 @@ async function plan(file: string | undefined, options: PlanOptions, io: Io): Pro
     throw new UsageError('Give either the routes.yaml to plan for, or --retire with a version such as /v1.');
   if (names !== undefined && store === undefined)
     throw new UsageError('--names requires --store: a running gateway reads its own usage.names.');
+  const endpoint = store === undefined ? adminEndpointOf(options, io) : undefined;
   const result =
-    store === undefined
-      ? await planFromGateway(file, options, adminEndpointOf(options, io), io.cwd)
-      : await planFromStore(store, file, options, io);
-  if (format === 'json') io.stdout.write(printedJson(result));
+    endpoint !== undefined
+      ? await planFromGateway(file, options, endpoint, io.cwd)
+      : await planFromStore(store ?? '', file, options, io);
+  if (format === 'json') io.stdout.write(printedJson({ ...result, ...gatewayJson(endpoint) }));
   else if (format === 'markdown') io.stdout.write(planAsMarkdown(result));
   else io.stdout.write(planAsText(result, painter(io.stdout, io.env), widthOf(io.stdout)));
-  return hasLoss(result) ? 1 : 0;
+  if (hasLoss(result)) return 1;
+  return result.known ? 0 : 3;
 }
 
 /** @throws UsageError, AdminError, UnreadableFileError */
@@ -127,12 +129,13 @@ async function planFromStore(
   if (candidate === undefined) throw new UsageError(`The configuration has no version /${retire}.`);
   const running = retire === undefined ? undefined : loaded;
   const namesFile = names === undefined ? candidate.usage.names : resolve(io.cwd, names);
-  const ledger = await openLedger(store, io.cwd, namesFile);
+  const { ledger, servedVersions, stateOf } = await openEvidence({ store }, io.cwd, namesFile, loaded.fleet);
   try {
     return await ledger.readConsistently(async () => {
       const now = systemClock.now();
       const period = { since: Math.max(0, now - since.ms), now, at: at?.ms ?? now };
-      const found = await planEdit(ledger, { candidate, running, ...period });
+      const live = stateOf(new Set([...loaded.versions.keys(), ...servedVersions]), since.ms)?.facts;
+      const found = await planEdit(ledger, { candidate, running, ...period, ...(live && { live }) });
       if (found === undefined) throw unreadableLedger(store, ledger.problem ?? '');
       return found;
     });
@@ -166,13 +169,15 @@ export function planAsMarkdown(plan: Plan): string {
 
 /** The result and the notes. */
 function planLines(plan: Plan, paint: Paint): string[] {
-  const style = hasLoss(plan) ? 'red' : plan.covered_since === null ? 'yellow' : 'green';
+  const style = hasLoss(plan) ? 'red' : plan.known ? 'green' : 'yellow';
   return [paint(style, `  ${printable(plan.summary)}`), ...plan.notes.map(({ text }) => `  ${printable(text)}`)];
 }
 
-function headingOf({ at, since, until }: Plan): string {
+function headingOf({ at, since, until, covered_since: covered }: Plan): string {
   const instant = at === until ? '' : ` as of ${rfc3339(Date.parse(at))}`;
-  return printable(`Plan${instant} for the requests since ${rfc3339(Date.parse(since))}`);
+  const coverage =
+    covered === null ? 'the ledger is empty' : `recorded without a gap since ${rfc3339(Date.parse(covered))}`;
+  return printable(`Plan${instant} for the requests since ${rfc3339(Date.parse(since))} (${coverage})`);
 }
 
 function versionRows({ versions }: Plan): string[][] {

@@ -7,7 +7,7 @@ import { type ComparisonKind, comparisonNames, type ShadowStatus } from '../../s
 import type { DifferenceReport } from '../../shadow/report.ts';
 import type { ExportedRequests } from '../../shadow/sampledRequests.ts';
 import { plural, printable, withCommas } from '../../shared/text.ts';
-import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
+import { adminClient, gatewayJson, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -101,7 +101,7 @@ async function status({ kind, table: tableOf }: ComparisonCommands, options: Sta
   // The field is `shadows` or `drifts`.
   const rows = tableOf(found[`${kind}s`]);
   if (rows === undefined) throw notAGateway(endpoint.name);
-  if (options.format === 'json') io.stdout.write(printedJson(found));
+  if (options.format === 'json') io.stdout.write(printedJson({ ...found, ...gatewayJson(endpoint) }));
   else if (rows.length === 1) io.stdout.write(`The configuration has no ${comparisonNames[kind]}.\n`);
   else io.stdout.write(`${table(rows, widthOf(io.stdout)).join('\n')}\n`);
   return 0;
@@ -141,10 +141,10 @@ async function stop(kind: ComparisonKind, version: string, options: AdminEndpoin
 
 /** @throws AdminError, UnreadableFileError */
 async function report(version: string, { format, ...options }: ReportOptions, io: Io): Promise<ExitCode> {
-  const endpoint = adminEndpointOf(options, io);
+  const endpoint = adminEndpointOf({ ...options, format }, io);
   const found = await adminClient(endpoint).get(`/api/shadow/${version}`, reportTimeoutMs);
   if (!isShadowReport(found)) throw notAGateway(endpoint.name);
-  if (format === 'json') io.stdout.write(printedJson(found));
+  if (format === 'json') io.stdout.write(printedJson({ ...found, ...gatewayJson(endpoint) }));
   else if (format === 'markdown') io.stdout.write(shadowAsMarkdown(found));
   else io.stdout.write(shadowAsText(found, painter(io.stdout, io.env), widthOf(io.stdout)));
   return 0;
@@ -162,7 +162,8 @@ async function exportRequests(
   { values = false, ...options }: ExportOptions,
   io: Io,
 ): Promise<ExitCode> {
-  const endpoint = adminEndpointOf(options, io);
+  // The requests may go to standard output.
+  const endpoint = adminEndpointOf(options, io, 'stderr');
   const client = adminClient(endpoint);
   const version = givenVersion ?? onlyShadowedVersion((await client.get('/api/shadow'))['shadows'], endpoint.name);
   const found = await client.get(`/api/shadow/${version}/requests${values ? '?values=true' : ''}`);

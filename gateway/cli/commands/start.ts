@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { readAccepted, writeAccepted } from '../../config/acceptedConfig.ts';
+import { realPathOf } from '../../config/location.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { Fleet } from '../../fleet/fleet.ts';
 import { guardReload } from '../../lifecycle/reloadGuard.ts';
@@ -93,6 +94,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
       },
       serve,
       fleet,
+      file: () => ({ path: realPathOf(file.path), digest: file.lastReadDigest ?? '' }),
     });
   } catch (error) {
     await fleet?.stop(0);
@@ -164,7 +166,7 @@ function acceptedConfigWarnings(snapshot: Snapshot, now: number): string[] {
   const { config, warning } = readAccepted(snapshot.usage.store);
   if (config === undefined) return warning === undefined ? [] : [warning];
   // Times of the last requests are known only while a gateway runs.
-  return guardReload(config, snapshot, { lastCalled: () => undefined }, now).map(({ message }) => message);
+  return guardReload(config, snapshot, { calls: () => undefined }, now).map(({ message }) => message);
 }
 
 /** Saves every accepted configuration for the next start. Warns of a failure, but only once of the same failure. */

@@ -5,8 +5,8 @@ import { formatFault } from '../../config/fault.ts';
 import { replacedLinkFault } from '../../config/location.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { plural, printable } from '../../shared/text.ts';
-import { adminClient } from '../adminClient.ts';
-import type { AddCommand, ExitCode, Io } from '../io.ts';
+import { type AdminEndpoint, adminClient, gatewayJson } from '../adminClient.ts';
+import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   type AdminEndpointOptions,
   addAdminEndpointOptions,
@@ -50,20 +50,20 @@ export const addStatus: AddCommand = (program, io, finish) => {
     .action(async (options: StatusOptions) => finish(await status(options, io)));
 };
 
-/** @throws AdminError */
+/** @throws AdminError, UsageError */
 async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
   const { format, wait, timeout } = options;
   const file = options.config ?? defaultConfig(io.cwd) ?? 'routes.yaml';
   const linkWarning = replacedLinkFault(file, resolve(io.cwd, file));
   if (linkWarning) io.stderr.write(`warning: ${formatFault(linkWarning)}\n`);
-  const endpoint = adminEndpointOf(options, io);
+  const endpoint = adminEndpointOf(options, io, wait === undefined ? 'stdout' : 'stderr');
   const admin = adminClient(endpoint);
   const pollStatus = (timeoutMs?: number) => readStatus(admin, endpoint.name, timeoutMs);
-  if (wait !== undefined) return waitUntilSafe(wait, timeout, pollStatus, format, io);
+  if (wait !== undefined) return waitUntilSafe(wait, timeout, pollStatus, { endpoint, format }, io);
   const found = await pollStatus();
   const text =
     format === 'json'
-      ? printedJson(found)
+      ? printedJson({ ...found, ...gatewayJson(endpoint) })
       : statusAsText(found, systemClock.now(), painter(io.stdout, io.env), widthOf(io.stdout));
   io.stdout.write(text);
   return 0;
@@ -73,17 +73,17 @@ const pollIntervalMs = 250;
 // The last poll gets at least a second, even if less time is left.
 const [shortestPollMs, longestPollMs] = [1000, 10_000];
 
-/** Polls until a retired version can be stopped, or prints why it cannot. @throws AdminError */
+/** Polls until a retired version can be stopped, or prints why it cannot. @throws AdminError, UsageError */
 async function waitUntilSafe(
   name: string,
   timeout: TimeArgument,
   pollStatus: (timeoutMs: number) => Promise<RunningStatus>,
-  format: 'text' | 'json',
+  { endpoint, format }: { readonly endpoint: AdminEndpoint; readonly format: 'text' | 'json' },
   io: Io,
 ): Promise<ExitCode> {
   const until = systemClock.now() + timeout.ms;
   const end = (code: ExitCode, words: string, version?: RunningVersion): ExitCode => {
-    if (format === 'json' && version) io.stdout.write(printedJson(version));
+    if (format === 'json' && version) io.stdout.write(printedJson({ ...version, ...gatewayJson(endpoint) }));
     if (code !== 0) io.stderr.write(`${words}\n`);
     else if (format === 'text') io.stdout.write(`${words}\n`);
     return code;
@@ -93,30 +93,26 @@ async function waitUntilSafe(
     const leftMs = until - systemClock.now();
     const status = await pollStatus(Math.min(longestPollMs, Math.max(shortestPollMs, leftMs)));
     const version = status.versions.find((one) => one.version === name);
-    if (!version) return end(1, unknownVersion(name, status.versions));
+    if (!version) throw new UsageError(unknownVersion(name, status.versions));
     const hasEnded = version.stage === 'retired' || version.stage === 'removed';
     const isAdapted = !hasEnded && version.adapter?.mode === 'serve';
     if (!isAdapted && !hasEnded) return end(1, stillServed(version), version);
-    if (isAdapted && status.fleet)
-      return end(
-        1,
-        `${adaptedInWords(version)} here. Other gateways of the fleet may still use the backend of ${printable(`/${name}`)}.`,
-        version,
-      );
+    // Waiting does not help: gateways do not report their requests to the former backends.
+    if (isAdapted && status.fleet) return end(version.known === true ? 1 : 3, unknownInFleet(version), version);
     const waived = waivedClientsText(version);
     if (waived !== undefined) return end(1, `/${name} is retired, and still served for ${waived}`, version);
-    const isUsedByOthers = isAdapted && (version.blocked_by ?? []).length > 0;
-    if (isAdapted && !isUsedByOthers && isBackendIdle(status, version))
+    if (version.safe_to_stop) return end(0, safeInWords(version, isAdapted), version);
+    const unresponsive = unresponsiveWorkers(status).map((line) => `; ${printable(line)} and may have more`);
+    const state = `${stateInWords(version, isAdapted)}${unresponsive.join('')}`;
+    if (leftMs <= 0 && version.known === false)
+      return end(3, `/${name}: not known whether it is safe to stop after ${timeout.text}: ${state}`, version);
+    if (leftMs <= 0)
       return end(
-        0,
-        `${adaptedInWords(version)}, 0 requests in flight to its own backend, safe to stop the backend`,
+        1,
+        `/${name}: still ${stateInWords(version, isAdapted)} after ${timeout.text}${unresponsive.join('')}`,
         version,
       );
-    if (version.safe_to_stop) return end(0, `/${name}: 0 requests in flight, safe to stop`, version);
-    const unresponsive = unresponsiveWorkers(status).map((line) => `; ${printable(line)} and may have more`);
-    const state = isAdapted && !isUsedByOthers ? backendInWords(version) : stateInWords(version);
-    if (leftMs <= 0) return end(1, `/${name}: still ${state} after ${timeout.text}${unresponsive.join('')}`, version);
-    const line = `/${name}: ${state}${unresponsive.join('')}\n`;
+    const line = `/${name}: ${state}\n`;
     if (line !== lastLine) io.stderr.write(line);
     lastLine = line;
     await sleep(Math.min(pollIntervalMs, leftMs));
@@ -127,28 +123,29 @@ function adaptedInWords({ version, adapter }: RunningVersion): string {
   return printable(`/${version} is served by an adapter from /${adapter?.from}`);
 }
 
-function backendInWords(version: RunningVersion): string {
-  return `${plural(requestsToOwnBackend(version), 'request')} in flight to its own backend`;
+function unknownInFleet(version: RunningVersion): string {
+  const backend = printable(`/${version.version}`);
+  return `${adaptedInWords(version)} here. Other gateways of the fleet may still use the backend of ${backend}.`;
 }
 
-function isBackendIdle(status: RunningStatus, version: RunningVersion): boolean {
-  return requestsToOwnBackend(version) === 0 && unresponsiveWorkers(status).length === 0;
-}
-
-/**
- * The number of requests that started before the adapter served the version. They are sent to the version's own targets, or wait
- * for them. Its own targets are reported as `removed` while they have open requests; the other targets belong to the version
- * whose backend now answers.
- */
-function requestsToOwnBackend({ waiting, targets }: RunningVersion): number {
-  const ownTargets = targets.filter(({ health }) => health === 'removed');
-  return ownTargets.reduce((sum, target) => sum + target.in_flight, waiting);
+function safeInWords(version: RunningVersion, isAdapted: boolean): string {
+  return isAdapted
+    ? `${adaptedInWords(version)}, 0 requests in flight to its own backend, safe to stop the backend`
+    : `/${version.version}: 0 requests in flight, safe to stop`;
 }
 
 /** What blocks the stop: `gw-2 still serves it, gw-3 not heard for 41 s`. Without blockers, the number of open requests. */
-function stateInWords({ in_flight: inFlight, waiting, blocked_by: blockers = [] }: RunningVersion): string {
-  const open = `${plural(inFlight + waiting, 'request')} in flight`;
-  return blockers.length === 0 ? open : blockers.map((one) => printable(one)).join(', ');
+function stateInWords(version: RunningVersion, isAdapted: boolean): string {
+  const { in_flight: inFlight, waiting, blocked_by: blockers = [] } = version;
+  if (blockers.length > 0) return blockers.map((one) => printable(one)).join(', ');
+  if (isAdapted) return `${plural(requestsToOwnBackend(version), 'request')} in flight to its own backend`;
+  return `${plural(inFlight + waiting, 'request')} in flight`;
+}
+
+/** Its own targets are reported as `removed` while they have open requests. */
+function requestsToOwnBackend({ waiting, targets }: RunningVersion): number {
+  const ownTargets = targets.filter(({ health }) => health === 'removed');
+  return ownTargets.reduce((sum, target) => sum + target.in_flight, waiting);
 }
 
 function unknownVersion(name: string, versions: readonly RunningVersion[]): string {

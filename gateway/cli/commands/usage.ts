@@ -7,7 +7,7 @@ import { usageCsv } from '../../usage/report/usageCsv.ts';
 import { defaultGrouping, type Grouping, groupings, whyRouteNotAllowed } from '../../usage/report/usagePage.ts';
 import { instanceFault, type UsageReport, usageReport } from '../../usage/report/usageReport.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
-import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
+import { type AdminEndpoint, adminClient, gatewayJson, isRecord, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { openLedger, unreadableLedger } from '../ledgerStore.ts';
 import {
@@ -66,10 +66,11 @@ async function usage(subject: NamedSubject | undefined, options: UsageOptions, i
     subject?.route && whyRouteNotAllowed({ by: by ?? defaultGrouping(version, instance), version, instance });
   if (fault !== undefined) throw new UsageError(`A route ${fault}`);
   const storeOptions = { ...options, ...(names !== undefined && { names: resolve(io.cwd, names) }) };
-  const report = await (store === undefined
-    ? reportFromGateway(subject, options, io)
-    : reportFromStore(store, subject, storeOptions, io.cwd, systemClock.now()));
-  if (options.format === 'json') io.stdout.write(printedJson(report));
+  const endpoint = store === undefined ? adminEndpointOf(options, io) : undefined;
+  const report = await (endpoint
+    ? reportFromGateway(subject, options, endpoint)
+    : reportFromStore(store ?? '', subject, storeOptions, io.cwd, systemClock.now()));
+  if (options.format === 'json') io.stdout.write(printedJson({ ...report, ...gatewayJson(endpoint) }));
   else if (options.format === 'csv') io.stdout.write(usageCsv(report));
   else io.stdout.write(usageAsText(report, painter(io.stdout, io.env), widthOf(io.stdout)));
   return 0;
@@ -79,14 +80,13 @@ async function usage(subject: NamedSubject | undefined, options: UsageOptions, i
 async function reportFromGateway(
   subject: NamedSubject | undefined,
   options: UsageOptions,
-  io: Io,
+  endpoint: AdminEndpoint,
 ): Promise<UsageReport> {
   const query = new URLSearchParams({ since: options.since.text });
   if (options.by !== undefined) query.set('by', options.by);
   if (subject !== undefined) query.set('version', subject.version);
   if (subject?.route !== undefined) query.set('route', `${subject.route.method} ${subject.route.path}`);
   if (options.instance !== undefined) query.set('instance', options.instance);
-  const endpoint = adminEndpointOf(options, io);
   const answer = await adminClient(endpoint).get(`/api/usage?${query}`);
   if (!isReport(answer)) throw notAGateway(endpoint.name);
   return answer;

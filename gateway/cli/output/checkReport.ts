@@ -89,30 +89,41 @@ function withoutSecrets(text: string, line = 1): string {
 /** Which clients would lose requests, or why this is not known. */
 export type CheckedPlan = Plan | { readonly problem: string };
 
+/** Whether the guard refuses the edit only because calls may be missing. */
+export function isOnlyUnknown(outcome: ReloadOutcome): boolean {
+  return outcome.kind === 'refused' && outcome.refusals.every(({ known }) => known === false);
+}
+
 /** The summary of a plan, one item per line. */
 export function planInWords(plan: CheckedPlan | undefined, paint: Paint): string[] {
   if (plan === undefined) return [];
   if ('problem' in plan) return [`It is not known which clients would lose requests: ${printable(plan.problem)}`];
   const summary = printable(plan.summary);
+  const isLoss = hasLoss(plan);
+  // Without a loss, the summary does not say why it is not known.
+  const isUnknown = !isLoss && !plan.known;
   const warnings = plan.notes
-    .filter(({ code }) => code === 'waiver_unseen' || code === 'freeze_inactive')
+    .filter(({ code }) => isUnknown || code === 'waiver_unseen' || code === 'freeze_inactive')
     .map(({ text }) => paint('yellow', printable(text)));
-  return hasLoss(plan)
+  return isLoss
     ? [paint('red', summary), 'version-gateway plan lists these clients and their routes.', ...warnings]
-    : [summary, ...warnings];
+    : [isUnknown ? paint('yellow', summary) : summary, ...warnings];
 }
 
-/** @param running what a reload of the running gateway would do */
+/**
+ * @param answer.ok whether the command exits 0 @param answer.known whether it does not exit 3; it may also name the gateway that was asked
+ * @param running what a reload of the running gateway would do
+ */
 export function checkAsJson(
   { file, result, now }: CheckReport,
+  answer: { readonly ok: boolean; readonly known: boolean },
   running?: ReloadOutcome,
   plan?: CheckedPlan,
   compose?: ComposeFacts,
 ): string {
   const { snapshot, faults, warnings } = result;
   const versions = snapshot ? summaries(snapshot, now) : [];
-  const ok = faults.length === 0;
-  return printedJson({ file, ok, faults, warnings, versions, compose, running, plan });
+  return printedJson({ file, ...answer, faults, warnings, versions, compose, running, plan });
 }
 
 /** What a reload would do, one item per line. */
@@ -126,18 +137,23 @@ export function previewInWords(outcome: ReloadOutcome, paint: Paint): string[] {
       return [paint('red', heading), ...indented(outcome.faults)];
     }
     case 'refused': {
-      const heading = 'The running gateway would refuse this edit, because it would break clients:';
-      return [paint('red', heading), ...indented(refusalLines(outcome.refusals))];
+      const [style, why] = isOnlyUnknown(outcome)
+        ? (['yellow', 'it is not known whether clients would lose requests'] as const)
+        : (['red', 'it would break clients'] as const);
+      const heading = `The running gateway would refuse this edit, because ${why}:`;
+      return [paint(style, heading), ...indented(refusalLines(outcome.refusals))];
     }
     case 'incomplete':
     case 'reloaded': {
       const changes = outcome.changes.map((change) => `would change: ${change}`);
       const forced = outcome.forced.map((reason) => `would be forced: ${reason}`);
       const lines = [...changes, ...forced];
+      const warnings = indented((outcome.warnings ?? []).map((one) => `warning: ${one}`));
       const noChange = 'would change nothing that a client can see';
       return [
         paint('green', 'The running gateway would accept this file.'),
         ...indented(lines.length > 0 ? lines : [noChange]),
+        ...warnings.map((line) => paint('yellow', line)),
       ];
     }
   }

@@ -1,3 +1,4 @@
+import type { EditWatchStatus } from '../../editWatch/watchStatus.ts';
 import type { FleetJson } from '../../fleet/fleetJson.ts';
 import { waiverWords } from '../../lifecycle/stage.ts';
 import { ago, plural, printable } from '../../shared/text.ts';
@@ -18,6 +19,8 @@ export interface RunningStatus {
       readonly reasons: readonly string[];
     } | null;
   };
+  /** Absent in earlier releases. */
+  readonly edit_watch?: readonly EditWatchStatus[];
   /** null: usage is not recorded. */
   readonly usage?: { readonly problem: string | null; readonly held_rows: number } | null;
   /** Absent in earlier releases. */
@@ -46,6 +49,8 @@ export interface RunningVersion {
   readonly waiting: number;
   readonly last_served: string | null;
   readonly safe_to_stop: boolean;
+  /** False: it may be safe to stop. Absent in earlier releases. */
+  readonly known?: boolean;
   /** The clients that a retired version still serves, the earliest end first. Absent in earlier releases. */
   readonly waivers?: readonly { readonly client: string; readonly until: string; readonly reason: string }[];
   /** null: nothing is adapted. Absent in earlier releases. */
@@ -88,7 +93,10 @@ export interface RunningFreeze {
 
 export interface RunningTarget {
   readonly url: string;
+  /** not tried, healthy, failing, ejected or removed. */
   readonly health: string;
+  /** The first failed contact since the last success. Absent in earlier releases. */
+  readonly failing_since?: string | null;
   readonly ejected_until: string | null;
   /** null: not contacted yet. */
   readonly reachable: boolean | null;
@@ -144,6 +152,7 @@ export function statusAsText(
   const { config, versions, usage } = status;
   const lines = [
     ...configLines(config, now, paint),
+    ...editWatchLines(status.edit_watch, paint),
     ...unresponsiveWorkers(status).map((line) => paint('yellow', `${printable(line)}: its counts are from that time`)),
     ...usageLines(usage, paint),
     ...fleetLines(status.fleet, paint),
@@ -168,11 +177,34 @@ function configLines(config: RunningStatus['config'], now: number, paint: Paint)
   return [...lines, paint('yellow', heading), ...reasons];
 }
 
+/** What became of the requests since the last edits: first the versions whose share of lost requests has jumped. */
+function editWatchLines(watches: RunningStatus['edit_watch'] = [], paint: Paint): string[] {
+  const jumped = watches.filter((watch) => watch.jumped === 'yes');
+  const others = watches.filter((watch) => watch.jumped !== 'yes');
+  return [
+    ...jumped.flatMap((watch) => {
+      const { text, state, edits, undo, undo_lines: undoLines } = watch;
+      if (state === 'recovered') return [`${printable(text)}. It is as before again.`];
+      const more = undoLines - undo.length;
+      return [
+        paint('red', `${printable(text)}.`),
+        ...edits.flatMap(({ changes }) => changes.map((change) => `  the edit changed ${printable(change)}`)),
+        ...undo.map((line) => `  to undo it: ${printable(line.text)}`),
+        ...(more > 0 ? [`  and ${plural(more, 'more line')}`] : []),
+      ];
+    }),
+    ...others.map(({ text, known, state }) => {
+      const line = `${printable(text)}.`;
+      return known || state === 'watching' ? line : paint('yellow', line);
+    }),
+  ];
+}
+
 /** Empty while the ledger works. */
 function usageLines(usage: RunningStatus['usage'], paint: Paint): string[] {
   if (!usage || (usage.problem === null && usage.held_rows === 0)) return [];
   const { problem, held_rows: unwrittenRows } = usage;
-  const waiting = unwrittenRows === 0 ? '' : `  ${plural(unwrittenRows, 'row')} in memory.`;
+  const waiting = unwrittenRows === 0 ? '' : `  ${plural(unwrittenRows, 'row')} in memory now.`;
   return [paint('yellow', `usage ledger: ${printable(problem ?? 'pending rows are being written.')}${waiting}`)];
 }
 
@@ -206,7 +238,7 @@ function triggerText(trigger: string): string {
 
 function versionLines(versions: readonly RunningVersion[], now: number, width: number): string[] {
   if (versions.length === 0) return ['  no versions'];
-  const heading = ['version', 'stage', 'deprecation', 'sunset', 'in flight', 'waiting', 'last served'];
+  const heading = ['version', 'stage', 'deprecation', 'sunset', 'in flight now', 'waiting now', 'last served'];
   const rows = versions.map((one) => [
     printable(`/${one.version}`),
     printable(one.stage),
@@ -243,13 +275,18 @@ function adapterLines(versions: readonly RunningVersion[], now: number, paint: P
     const failures = adapter.failures.map(({ route, count, pointer, at }) => {
       const place = pointer === '' ? 'the whole body' : printable(pointer);
       const responses = `${plural(count, 'response')} of ${printable(route)}`;
-      return paint('red', `  ${responses} could not be adapted: ${place}, last ${ago(Date.parse(at), now)}`);
+      return paint(
+        'red',
+        `  ${responses} could not be adapted since the adapter was loaded: ${place}, last ${ago(Date.parse(at), now)}`,
+      );
     });
     const { not_adapted: notAdaptedCount = 0 } = adapter;
     const notAdaptedLines =
       notAdaptedCount === 0
         ? []
-        : [`  ${plural(notAdaptedCount, 'request')} to routes that the adapter does not serve: 410`];
+        : [
+            `  ${plural(notAdaptedCount, 'request')} to routes that the adapter does not serve since it was loaded: 410`,
+          ];
     return [`${name} is served by an adapter from /${printable(adapter.from)}`, ...failures, ...notAdaptedLines];
   });
   return lines.length > 0 ? ['', ...lines] : [];
@@ -261,16 +298,21 @@ export function waivedClientsText({ waivers = [] }: RunningVersion): string | un
 }
 
 function targetCells(target: RunningTarget, now: number): string[] {
-  const until = target.ejected_until === null ? '' : ` until ${printable(target.ejected_until)}`;
-  // `health` is already `unreachable` if that is the only problem of the target.
-  const isUnreachable = target.reachable === false && target.health !== 'unreachable';
   return [
     printable(target.url),
-    `${printable(target.health)}${until}${isUnreachable ? ', unreachable' : ''}`,
-    `${target.in_flight} in flight`,
-    plural(target.connections, 'connection'),
+    printable(healthInWords(target)),
+    `${target.in_flight} in flight now`,
+    `${plural(target.connections, 'connection')} now`,
     lastError(target, now),
   ];
+}
+
+function healthInWords({ health, failing_since: since, ejected_until: until, reachable }: RunningTarget): string {
+  if (health === 'not tried') return 'not tried yet';
+  if (health === 'healthy') return health;
+  const sinceText = health === 'failing' && since ? ` since ${since}` : '';
+  const untilText = health === 'ejected' && until !== null ? ` until ${until}` : '';
+  return `${health}${sinceText}${untilText}${reachable === false ? ', unreachable' : ''}`;
 }
 
 /** Empty for a healthy target. */

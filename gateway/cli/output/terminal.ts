@@ -86,27 +86,27 @@ const widestSparkline = 31;
 
 /**
  * Requests per day as one line of bars, relative to the busiest day. A dot is a day without requests. A blank is a day before
- * `coveredSince`, for which there are no counts. Days that are missing from the list had no requests. If there are more than 31
+ * `countedSince`, for which there are no counts. Days that are missing from the list had no requests. If there are more than 31
  * days, each bar stands for several days. Times are epoch ms.
  */
 export function sparkline(
   days: readonly { readonly at: string; readonly requests: number }[],
   since: number,
   until: number,
-  coveredSince = since,
+  countedSince = since,
 ): string {
   const first = Math.floor(since / dayMs);
   const length = Math.floor(until / dayMs) - first + 1;
   const width = Math.min(length, widestSparkline);
   const sums = new Array<number>(Math.max(0, width)).fill(0);
   const placeOf = (instant: number): number => Math.floor(((Math.floor(instant / dayMs) - first) * width) / length);
-  const firstCovered = placeOf(coveredSince);
+  const firstCounted = placeOf(countedSince);
   for (const { at, requests } of days) {
     const place = placeOf(Date.parse(at));
     if (place >= 0 && place < width) sums[place] = (sums[place] ?? 0) + requests;
   }
   const most = Math.max(...sums, 1);
-  const barWithoutRequests = (place: number): string => (place < firstCovered ? ' ' : '·');
+  const barWithoutRequests = (place: number): string => (place < firstCounted ? ' ' : '·');
   return sums
     .map((sum, place) => (sum === 0 ? barWithoutRequests(place) : bars[Math.ceil((sum / most) * bars.length) - 1]))
     .join('');

@@ -1,5 +1,5 @@
 import { routesInWords } from '../../retirement/words.ts';
-import { ago, plural, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
+import { ago, plural, printable, printableExcerpt, roughPeriod, withCommas } from '../../shared/text.ts';
 import {
   type Grouping,
   migrationStates,
@@ -20,23 +20,29 @@ interface Column {
 }
 
 export function usageAsText(report: UsageReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
-  const { rows, since, until, covered_since: covered, problem: ledgerProblem, problems, folded, held } = report;
+  const { rows, since, until, counted_since: counted, problem: ledgerProblem, problems, folded, held } = report;
   const [method, path] = report.route?.split(' ', 2) ?? [];
   const subject = method === undefined ? `/${report.version}` : `${method} /${report.version}${path}`;
   const what = `usage${report.version === null ? '' : ` of ${subject}`}`;
   const where = report.instance === undefined ? '' : ` on gateway ${report.instance}`;
-  const heading = `${printable(what + where)} since ${minuteOf(since)}`;
+  const period = `the last ${roughPeriod(Date.parse(until) - Date.parse(since))}`;
+  const heading = `${printable(what + where)} in ${period}, since ${minuteOf(since)}`;
   const lines = [heading];
-  if (covered === null) lines.push('The ledger is empty.');
-  else if (covered > since)
-    lines.push(paint('yellow', `The ledger starts only ${ago(Date.parse(covered), Date.parse(until))}.`));
+  if (counted === null) lines.push('The ledger is empty.');
+  else if (counted !== since)
+    lines.push(
+      paint(
+        'yellow',
+        `The ledger starts only ${ago(Date.parse(counted), Date.parse(until))}; the counts are of this time.`,
+      ),
+    );
   for (const one of problems)
     lines.push(paint('red', `${one === ledgerProblem ? 'Ledger problem: ' : ''}${printable(one)}`));
   if (folded > 0)
     lines.push(
       paint(
         'yellow',
-        `${plural(folded, 'request')} of clients beyond usage.max_clients are counted together as other clients.`,
+        `${plural(folded, 'request')} of clients beyond usage.max_clients in ${period} are counted together as other clients.`,
       ),
     );
   const { without_route: requestsWithoutRoute = 0 } = report;
@@ -44,12 +50,12 @@ export function usageAsText(report: UsageReport, paint: Paint, width = Number.PO
     lines.push(
       paint(
         'yellow',
-        `These counts are lower bounds. ${plural(requestsWithoutRoute, 'request')} to /${report.version} beyond usage.max_routes are counted together as other routes, and may be calls of this route.`,
+        `These counts are lower bounds. ${plural(requestsWithoutRoute, 'request')} to /${report.version} in ${period} beyond usage.max_routes are counted together as other routes, and may be calls of this route.`,
       ),
     );
-  if (held > 0) lines.push(paint('yellow', `${plural(held, 'row')} in memory until the ledger can be written.`));
+  if (held > 0) lines.push(paint('yellow', `${plural(held, 'row')} in memory now, until the ledger can be written.`));
   lines.push('', ...(rows.length === 0 ? ['  no requests'] : tableOf(report, width)));
-  if (report.by === 'migration') lines.push(...migrationSummary(rows));
+  if (report.by === 'migration') lines.push(...migrationSummary(rows, period));
   return `${lines.join('\n')}\n`;
 }
 
@@ -57,7 +63,7 @@ function tableOf(report: UsageReport, width: number): string[] {
   const columns = columnsOf[report.by].filter(
     ({ heading, omittedIfZero: field }) =>
       !(heading === 'routes' && report.route !== undefined) &&
-      (field === undefined || report.rows.some((row) => row[field] !== 0)),
+      (field === undefined || report.rows.some((row) => (row[field] ?? 0) !== 0)),
   );
   const cells = report.rows.map((row) => columns.map(({ cell }) => cell(row, report)));
   return table([columns.map(({ heading }) => heading), ...cells], width);
@@ -72,9 +78,9 @@ const clientColumn = column('client', (row) => {
   return textOf(row['new_since']) === '' ? name : `${name} (new)`;
 });
 const lastCallColumn = column('last call', (row, { until }) => agoOf(row['last'], until));
-const daysColumn = column('by day', ({ days: counts }, { since, until, covered_since: covered }) => {
+const daysColumn = column('by day', ({ days: counts }, { since, until, counted_since: counted }) => {
   if (!isCounts(counts)) return '';
-  return sparkline(counts, Date.parse(since), Date.parse(until), Date.parse(covered ?? until));
+  return sparkline(counts, Date.parse(since), Date.parse(until), Date.parse(counted ?? until));
 });
 
 // `errors`: answered 4xx or 5xx. `failing`: answered 4xx, but not for a temporary reason such as 429.
@@ -109,6 +115,12 @@ const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
     numberColumnUnlessZero('failing'),
     numberColumn('clients'),
     lastCallColumn,
+    // The status with which the successor answered the counterpart of the route, if it lacks it.
+    {
+      heading: 'in the successor',
+      omittedIfZero: 'successor_status',
+      cell: ({ successor_status: status }) => (typeof status === 'number' ? `missing (${status})` : ''),
+    },
   ],
   day: [
     versionColumn,
@@ -150,8 +162,8 @@ function stateOf(row: ReportRow): string {
   return printable(stateInWords(textOf(row['state']), `/${from}`, `/${to}`));
 }
 
-/** One line per version that has a successor. */
-function migrationSummary(rows: readonly ReportRow[]): string[] {
+/** One line per version that has a successor. `period`: `the last 30 days`. */
+function migrationSummary(rows: readonly ReportRow[], period: string): string[] {
   const byVersion = Map.groupBy(rows, (row) => textOf(row['version']));
   const lines = [...byVersion].map(([name, clientRows]) => {
     const successor = textOf(clientRows[0]?.['successor']);
@@ -160,7 +172,9 @@ function migrationSummary(rows: readonly ReportRow[]): string[] {
       if (clientCount === 0 && state === 'failing') return [];
       return [`${withCommas(clientCount)} ${stateInWords(state, `/${name}`, `/${successor}`)}`];
     });
-    return printable(`  /${name} to /${successor}: ${plural(clientRows.length, 'client')}, ${words.join(', ')}`);
+    return printable(
+      `  /${name} to /${successor} in ${period}: ${plural(clientRows.length, 'client')}, ${words.join(', ')}`,
+    );
   });
   return lines.length === 0 ? [] : ['', ...lines];
 }

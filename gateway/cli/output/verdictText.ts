@@ -1,9 +1,9 @@
 import type { VerdictJson } from '../../retirement/verdictJson.ts';
-import { lastPeriodInWords, routesInWords, shareInWords } from '../../retirement/words.ts';
-import { ago, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
+import { lastPeriodInWords, pausingInWords, routesInWords, shareInWords } from '../../retirement/words.ts';
+import { ago, plural, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
 import { dateText, type Paint, sparkline, table } from './terminal.ts';
 
-const colours = { yes: 'green', 'not yet': 'yellow', no: 'red' } as const;
+const colours = { yes: 'green', 'not yet': 'yellow', 'not known': 'yellow', no: 'red' } as const;
 /** The clients with the most requests are shown; the JSON format lists more. */
 const maxClientsShown = 20;
 
@@ -12,14 +12,15 @@ export function verdictAsText(verdict: VerdictJson, paint: Paint, width = Number
   const lines = [`${printable(questionOf(verdict))}  ${paint(colours[answer], answer)}`, ''];
   lines.push(...reasons.map(({ text }) => `  ${printable(text)}`), '');
   lines.push(...table(summaryOf(verdict)));
-  const { headings, rows, more } = clientTable(verdict);
-  if (rows.length > 0) lines.push('', ...table([headings, ...rows], width));
+  const { title, headings, rows, more } = clientTable(verdict);
+  if (rows.length > 0) lines.push('', `  ${title}:`, ...table([headings, ...rows], width));
   if (more > 0) lines.push(`  and ${withCommas(more)} more`);
   if (notes.length > 0) lines.push('', ...notes.map(({ text }) => `  ${printable(text)}`));
   return `${lines.join('\n')}\n`;
 }
 
-function questionOf({ version, route }: VerdictJson): string {
+function questionOf({ question, version, route }: VerdictJson): string {
+  if (question === 'remove') return `Can the tombstone of /${version} be removed?`;
   const [method = '', path = ''] = route?.split(' ', 2) ?? [];
   return route === undefined ? `Can /${version} be retired?` : `Can ${method} /${version}${path} end?`;
 }
@@ -30,8 +31,8 @@ export function verdictAsMarkdown(verdict: VerdictJson): string {
   const lines = [`# ${escaped(questionOf(verdict))} ${escaped(answer)}`, ''];
   lines.push(...reasons.map(({ text }) => `- ${escaped(text)}`), '');
   lines.push(...markdownTable(['fact', ''], summaryOf(verdict)));
-  const { headings, rows, more } = clientTable(verdict);
-  if (rows.length > 0) lines.push('', ...markdownTable(headings, rows));
+  const { title, headings, rows, more } = clientTable(verdict);
+  if (rows.length > 0) lines.push('', `${escaped(title)}:`, '', ...markdownTable(headings, rows));
   if (more > 0) lines.push('', `and ${withCommas(more)} more`);
   if (notes.length > 0) lines.push('', ...notes.map(({ text }) => `- ${escaped(text)}`));
   return `${lines.join('\n')}\n`;
@@ -60,9 +61,12 @@ function summaryOf({ facts, asked_at: now }: VerdictJson): string[][] {
     ['deprecation', deprecation === null ? '-' : dateText(Date.parse(deprecation))],
     ['sunset', sunset === null ? '-' : dateText(Date.parse(sunset))],
     ['requests', `${total}, ${share}`],
-    ['clients', `${isLowerBound ? 'at least ' : ''}${withCommas(facts.client_count)}`],
-    ['trend', `${trendInWords(trend)}${days === '' ? '' : `  ${days}`}`],
-    ...(inFlight === null ? [] : [['in flight', `${inFlight}${waiting ? `, and ${waiting} waiting` : ''}`]]),
+    [
+      'clients',
+      `${isLowerBound ? 'at least ' : ''}${withCommas(facts.client_count)} in ${lastPeriodInWords(facts.quiet)}`,
+    ],
+    ['trend', `${trendInWords(trend)}${days === '' ? '' : `  ${days} ${plural(trend.days.length, 'complete day')}`}`],
+    ...(inFlight === null ? [] : [['in flight', `${inFlight}${waiting ? ` and ${waiting} waiting` : ''} now`]]),
     ['successor', successorInWords(facts.successor)],
     [
       'ledger',
@@ -71,8 +75,11 @@ function summaryOf({ facts, asked_at: now }: VerdictJson): string[][] {
   ];
 }
 
-/** The clients of the version; for a retired version, the clients it refuses. `more` counts those not listed. */
+/**
+ * The clients of the version in the quiet period; for a retired version, the clients it refused. `more` counts those not listed.
+ */
 function clientTable({ facts, asked_at: now }: VerdictJson) {
+  const title = `in ${lastPeriodInWords(facts.quiet)}, the quiet period`;
   const lastCall = (last: string): string => ago(Date.parse(last), Date.parse(now));
   if (facts.stage === 'retired') {
     const rows = facts.refused_clients
@@ -82,7 +89,7 @@ function clientTable({ facts, asked_at: now }: VerdictJson) {
         withCommas(refused),
         lastCall(last),
       ]);
-    return { headings: ['client', 'refused', 'last call'], rows, more: facts.refused_count - rows.length };
+    return { title, headings: ['client', 'refused', 'last call'], rows, more: facts.refused_count - rows.length };
   }
   const rows = facts.clients
     .slice(0, maxClientsShown)
@@ -94,18 +101,27 @@ function clientTable({ facts, asked_at: now }: VerdictJson) {
       lastCall(last),
     ]);
   const headings = ['client', 'requests', 'errors', 'routes', 'last call'];
-  return { headings, rows, more: facts.client_count - rows.length };
+  return { title, headings, rows, more: facts.client_count - rows.length };
 }
 
-function trendInWords({ kind, zero }: VerdictJson['facts']['trend']): string {
+function trendInWords({ kind, zero, pausing }: VerdictJson['facts']['trend']): string {
   if (kind === 'unknown') return 'not enough days';
-  if (kind === 'none') return 'no requests in 7 days';
+  if (kind === 'none') return 'no requests in the last 7 complete days';
+  if (pausing) {
+    const { count, shortest_pause: shortest, longest_pause: longest } = pausing;
+    return `falling, but no end can be predicted: ${pausingInWords({ count, shortest, longest })}`;
+  }
   if (kind === 'falling' && zero === null) return 'falling more slowly each week';
   return zero === null ? printable(kind) : `falling, none expected from ${printable(zero)}`;
 }
 
 function successorInWords(successor: VerdictJson['facts']['successor']): string {
   if (successor === null) return 'none';
-  const { version, health, healthy, targets } = successor;
-  return printable(`/${version}, ${health}${health === 'degraded' ? ` (${healthy} of ${targets} targets)` : ''}`);
+  const { version, health, healthy, targets, not_tried: notTried } = successor;
+  if (health === 'not tried' && healthy === 0) return printable(`/${version}, not tried yet`);
+  if (health !== 'degraded' && health !== 'not tried') return printable(`/${version}, ${health}`);
+  const untried = notTried === 0 ? '' : `, ${notTried} not tried yet`;
+  return printable(
+    `/${version}, ${health === 'degraded' ? 'degraded' : 'healthy'} (${healthy} of ${targets} targets now${untried})`,
+  );
 }

@@ -9,7 +9,7 @@ import { WatchedFiles } from '../../config/watchedFiles.ts';
 import type { Trigger } from '../../observability/report.ts';
 import { prepareAdaptersAndGrease } from '../../runtime/adapterCheck.ts';
 import type { RunningGateway } from '../../runtime/gateway.ts';
-import { outcomeLines } from '../../runtime/reload.ts';
+import { outcomeLines } from '../../runtime/outcomeLines.ts';
 import type { Io } from '../io.ts';
 
 /** The file to serve, and addresses that override it. */
@@ -84,10 +84,10 @@ export class RoutesFile {
 export class ReloadOnEdits {
   readonly #file: RoutesFile;
   readonly #io: Io;
-  readonly #watched = new WatchedFiles(
-    (content) => void this.#reload('file', content),
-    () => this.#file.lastReadDigest,
-  );
+  readonly #watched = new WatchedFiles((content) => void this.#reload('file', content), {
+    lastReadDigest: () => this.#file.lastReadDigest,
+    isRejected: () => this.#running?.config.lastFailure !== undefined,
+  });
   #running: RunningGateway | undefined;
 
   constructor(file: RoutesFile, io: Io) {

@@ -1,8 +1,10 @@
 import { resolve } from 'node:path';
+import { certificatesProblem } from '../../shared/certificates.ts';
 import { isUnusable } from '../contracts.ts';
 import type { Fault, Path } from '../fault.ts';
 import { parseNames } from '../names.ts';
 import { faultAt, hasValue } from '../source.ts';
+import { storeFiles } from '../storeUrl.ts';
 import { type ConfigRule, type RouteEntry, type RuleContext, successorOf, type WarningRule } from './rule.ts';
 
 /** A contract must exist and be an OpenAPI document. */
@@ -15,18 +17,28 @@ export const contractsAreReadable: ConfigRule = ({ source, entries, contracts })
     ];
   });
 
-/** Certificates and keys must be readable. */
+/** Certificates and keys must be readable, and a file of certificates must have one. */
 export const certificatesAreReadable: ConfigRule = ({ source, config, entries, files }) => {
-  const certificateFiles: [path: Path, file: string | undefined][] = [
+  const certificateFiles: [path: Path, file: string | undefined, isKey?: boolean][] = [
     [['defaults', 'tls', 'ca'], config.defaults.tls.ca],
     [['gateway', 'tls', 'cert'], config.gateway.tls?.cert],
-    [['gateway', 'tls', 'key'], config.gateway.tls?.key],
+    [['gateway', 'tls', 'key'], config.gateway.tls?.key, true],
     ...entries.map(({ key, route }): [Path, string | undefined] => [['routes', key, 'tls', 'ca'], route.tls?.ca]),
+    ...storeFiles(config.fleet.store ?? '').map(({ parameter, file }): [Path, string, boolean] => [
+      ['fleet', 'store'],
+      file,
+      parameter === 'sslkey',
+    ]),
   ];
-  return certificateFiles.flatMap(([path, file]) => {
-    const content = file === undefined ? undefined : files.read(resolve(source.folder, file));
-    if (!content || !('reason' in content)) return [];
-    return [faultAt(source, path, `${file} cannot be read: ${content.reason}.`, content.remedy)];
+  return certificateFiles.flatMap(([path, file, isKey]) => {
+    if (file === undefined) return [];
+    const content = files.read(resolve(source.folder, file));
+    if ('reason' in content)
+      return [faultAt(source, path, `${file} cannot be read: ${content.reason}.`, content.remedy)];
+    const problem = isKey ? undefined : certificatesProblem(content.text());
+    return problem === undefined
+      ? []
+      : [faultAt(source, path, `${file} ${problem}.`, 'Name a file with certificates in PEM form.')];
   });
 };
 

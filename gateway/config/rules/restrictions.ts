@@ -67,14 +67,19 @@ export const freezeNeedsDate: ConfigRule = ({ source, entries }) =>
       return faultAtKey(source, ['routes', key, 'freeze'], 'The freeze has no `from`.', remedy);
     });
 
-/** A version that is answered 410 has no clients that a freeze could keep out. */
-export const freezeOfServedVersion: ConfigRule = ({ source, entries }) =>
-  entries.flatMap(({ key, route: { freeze, retired, sunset, after_sunset: afterSunset } }) => {
-    if (freeze === undefined) return [];
-    if (retired) {
+/** Warns of a freeze that a retirement has made useless. The other lines of a version may stay when it is retired. */
+export const freezeOfRetiredVersion: WarningRule = ({ source, entries }) =>
+  entries
+    .filter(({ route: { freeze, retired } }) => freeze !== undefined && retired)
+    .map(({ key }) => {
       const message = `${key} is retired, so its freeze has no effect.`;
-      return [faultAtKey(source, ['routes', key, 'freeze'], message, 'Remove the freeze.')];
-    }
+      return faultAtKey(source, ['routes', key, 'freeze'], message, 'Remove the freeze.');
+    });
+
+/** A version that is already answered 410 when its freeze begins has no clients that the freeze could keep out. */
+export const freezeBeginsInService: ConfigRule = ({ source, entries }) =>
+  entries.flatMap(({ key, route: { freeze, retired, sunset, after_sunset: afterSunset } }) => {
+    if (freeze === undefined || retired) return [];
     if (afterSunset === 'serve' || sunset === undefined || freeze.from === undefined || freeze.from < sunset) return [];
     const message = `The freeze begins at ${dateText(freeze.from)}, when ${key} is already answered 410 (after_sunset: gone).`;
     return [faultAt(source, ['routes', key, 'freeze', 'from'], message, `Write a date before ${dateText(sunset)}.`)];

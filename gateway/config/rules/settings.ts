@@ -4,6 +4,7 @@ import { isLoopback } from '../schema/network.ts';
 import { isEmptyVariable } from '../schema/scalar.ts';
 import type { HostPort } from '../snapshot.ts';
 import { faultAt, hasValue, placeKey, valueAt } from '../source.ts';
+import { unusedFilesProblem } from '../storeUrl.ts';
 import { type ConfigRule, isInService, type WarningRule } from './rule.ts';
 
 /** The admin listener can reload the gateway and shows its clients, so it needs a token unless it is on loopback. */
@@ -51,6 +52,12 @@ export const storePasswordIsNotWritten: ConfigRule = ({ source, config: { fleet 
   const message = 'The URL contains a password.';
   const remedy = `Write store: \${FLEET_STORE} and set the variable, or remove the password and set password_file.`;
   return [faultAt(source, at, message, remedy)];
+};
+
+/** A CA that is not used would look as if the server were verified. */
+export const storeFilesAreUsed: ConfigRule = ({ source, config: { fleet } }) => {
+  const problem = unusedFilesProblem(fleet.store ?? '');
+  return problem === undefined ? [] : [faultAt(source, ['fleet', 'store'], problem.message, problem.remedy)];
 };
 
 /** One late heartbeat must not make a gateway silent. */

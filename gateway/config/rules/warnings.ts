@@ -2,7 +2,7 @@ import { PathTable } from '../../shared/pathTable.ts';
 import { printable } from '../../shared/text.ts';
 import { isUnusable } from '../contracts.ts';
 import type { Contract } from '../snapshot.ts';
-import { faultAt } from '../source.ts';
+import { faultAt, hasValue } from '../source.ts';
 import {
   dateText,
   isInService,
@@ -24,13 +24,15 @@ export const deprecationWithoutSunset: WarningRule = ({ source, entries }, now) 
       return faultAt(source, ['routes', key, 'deprecation'], message, 'Add a sunset when it is known.');
     });
 
-/** The announced end has passed, and the version is still in service. */
+/** The announced end has passed, and the version is still in service, although nobody has written that it should be. */
 export const passedSunset: WarningRule = ({ source, entries }, now) =>
   entries.flatMap((entry) => {
     const { key, route } = entry;
     if (route.sunset === undefined || route.sunset > now || !isInService(entry, now)) return [];
+    if (hasValue(source, ['routes', key, 'after_sunset'])) return [];
     const message = `The sunset of ${key}, ${dateText(route.sunset)}, has passed, and ${key} is still served.`;
-    const remedy = 'Write after_sunset: gone or retired: true, or move the sunset to a later date.';
+    const remedy =
+      'Write retired: true or after_sunset: gone; or after_sunset: serve, to serve it until you retire it; or move the sunset to a later date.';
     return [faultAt(source, ['routes', key, 'sunset'], message, remedy)];
   });
 

@@ -1,7 +1,7 @@
 import type { HostPort } from '../snapshot.ts';
 import { optionalOrEmpty, scalar, section, WrongValue } from './scalar.ts';
 import { size, timer } from './units.ts';
-import { filePath, text } from './words.ts';
+import { filePath, oneOf, text } from './words.ts';
 
 const storeUrl = scalar({
   accepts: ['string'],
@@ -31,11 +31,13 @@ const membersUrl = scalar({
 /** Several gateways that share one ledger. */
 export const fleet = section({
   store: optionalOrEmpty(storeUrl).describe(
-    'The PostgreSQL database that all gateways share. Without it, the gateway is not part of a fleet. A change takes effect at the next start.',
+    'The PostgreSQL database that all gateways share. Without it, the gateway is not part of a fleet. A change takes effect at the next start. With `sslmode=verify-full`, the certificate and the host name of the server are verified; `sslrootcert` names the file of a private CA. The files of `sslrootcert`, `sslcert` and `sslkey` are relative to the folder of routes.yaml, and are read again when they change.',
   ),
   password_file: filePath
     .optional()
-    .describe('A file that contains the password of the database, if `store` has none.'),
+    .describe(
+      'A file that contains the password of the database, such as a mounted Secret. It is read again when it changes, so a new password needs no restart.',
+    ),
   name: text('the name of this gateway')
     .optional()
     .describe('The name of this gateway in reports. It must be unique in the fleet. Default: the host name.'),
@@ -43,6 +45,11 @@ export const fleet = section({
   silent_after: timer
     .prefault('10s')
     .describe('A gateway counts as silent if it has not written its state for this long.'),
+  start: oneOf(['wait', 'serve'])
+    .prefault('wait')
+    .describe(
+      'What a gateway does if it cannot reach the store when it starts. `wait`: it serves no clients until it has reached the store, and `/readyz` answers 503. `serve`: it serves clients and counts their requests on its disk. The other gateways cannot know of it, so with `serve` no version can be retired unless `members` is set. Give all gateways the same value.',
+    ),
   members: membersUrl
     .optional()
     .describe(

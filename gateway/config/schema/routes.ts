@@ -34,8 +34,12 @@ const routeTimeouts = section({
 
 const count = integer(1, 1_000_000);
 const body = size.describe('The largest request body. A body of exactly this size is allowed.');
-const inFlight = count.describe('The maximum of concurrent requests of one version.');
-const inFlightPerTarget = count.describe('The maximum of concurrent requests to one target.');
+const inFlight = count.describe(
+  'The maximum of concurrent requests of one version. The last quarter is for connections that have none.',
+);
+const inFlightPerTarget = count.describe(
+  'The maximum of concurrent requests to one target. The last quarter is for connections that have none there. If several versions share the target, each has a part of its own.',
+);
 const queue = timerOrOff.describe('How long a request may wait in the queue when a limit is reached.');
 
 export const limits = section({
@@ -230,7 +234,9 @@ export const route = section({
   sunset: instant.optional().describe('When this version ends. Requires a `deprecation` at or before this time.'),
   after_sunset: oneOf(['serve', 'gone'])
     .prefault('serve')
-    .describe('What happens after the sunset. serve: requests are still served. gone: they are answered 410.'),
+    .describe(
+      'What happens after the sunset. serve: requests are still served. gone: they are answered 410. If the key is not written, `check` warns of a version that is still served after its sunset.',
+    ),
   successor: versionName
     .optional()
     .describe('The version that clients should move to. By default, the next higher major that is not retired.'),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { LogSettings } from '../snapshot.ts';
 import { basePath, collectorUrl, hostPort, network, publicOrigin } from './network.ts';
 import { optionalOrEmpty, scalar, section, WrongValue } from './scalar.ts';
-import { instant, period, periodOrOff, share, size, timerOrOff } from './units.ts';
+import { instant, period, periodOrOff, share, size, timerOrOff, trialPeriod } from './units.ts';
 import { filePath, flag, identifier, integer, oneOf, tagKey, text, token, workers } from './words.ts';
 
 const timeouts = section({
@@ -72,7 +72,7 @@ export const gateway = section({
   h2c: oneOf(['on', 'off'])
     .prefault('off')
     .describe(
-      'on: clients without TLS can use HTTP/2 with prior knowledge. The first bytes of a connection select the protocol. Use it if a proxy in front of the gateway speaks HTTP/2 without TLS. It has no effect with `tls`.',
+      'on: clients without TLS can use HTTP/2 with prior knowledge. The first bytes of a connection select the protocol. Use it if a proxy in front of the gateway speaks HTTP/2 without TLS, and list the proxy in `trusted_proxies`. It has no effect with `tls`.',
     ),
   timeouts: timeouts.prefault({}).describe('Timeouts of client connections.'),
   limits: limits.prefault({}).describe('Limits that apply before the version of a request is known.'),
@@ -139,6 +139,11 @@ export const guard = section({
   notice: periodOrOff
     .prefault('30d')
     .describe('The shortest time from the announcement of a sunset to the sunset itself.'),
+  trial: trialPeriod
+    .prefault('10s')
+    .describe(
+      'How long a new target may take until it can be reached and answers the routes that clients use. connect: only the connection and the health path are tried, for 10s. off: nothing is tried.',
+    ),
   force: z
     .preprocess(nullToMap, z.record(z.string(), text('the reason')))
     .prefault({})

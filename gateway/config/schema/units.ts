@@ -6,6 +6,8 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h:
 // The longest timer of Node is 2^31 - 1 ms; a longer one fires at once.
 const longestTimerMs = 24 * dayMs;
 const longestPeriodMs = 36_500 * dayMs;
+// A reload waits for the trial of its targets, and so do later reloads.
+const longestTrialMs = 10 * 60_000;
 
 interface DurationRange {
   /** Whether `off` is allowed. It is parsed as 0. */
@@ -23,27 +25,32 @@ function duration({ allowsOff, maximumMs }: DurationRange) {
       pattern: `^(([0-9]+(\\.[0-9]+)?(ms|s|m|h|d))+${allowsOff ? '|off' : ''})$`,
       examples: ['500ms', '3s', '24h'],
     },
-    parse: (input): number | WrongValue => {
-      if (input === 'off' && allowsOff) return 0;
-      if (typeof input === 'boolean') return new WrongValue('is a boolean');
-      if (typeof input === 'number' || /^[0-9.]+$/.test(input))
-        return new WrongValue('has no unit', withUnit(input, allowsOff));
-      const parts = /^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/.test(input) ? input.matchAll(/([\d.]+)(ms|[smhd])/g) : [];
-      // -1: no part was found.
-      let totalMs = -1;
-      for (const [, amount, unit] of parts)
-        totalMs = Math.max(totalMs, 0) + Number(amount) * (unitMs[unit ?? ''] ?? Number.NaN);
-      if (totalMs < 0) return new WrongValue('is not a duration');
-      if (totalMs < 1)
-        return new WrongValue(
-          'is too short',
-          allowsOff ? 'Write off to disable it, or at least 1ms.' : 'Write at least 1ms.',
-        );
-      return totalMs > maximumMs
-        ? new WrongValue('is too long', `Write at most ${maximumMs / dayMs}d.`)
-        : Math.round(totalMs);
-    },
+    parse: (input) => parseDuration(input, { allowsOff, maximumMs }),
   });
+}
+
+function parseDuration(input: string | number | boolean, { allowsOff, maximumMs }: DurationRange): number | WrongValue {
+  if (input === 'off' && allowsOff) return 0;
+  if (typeof input === 'boolean') return new WrongValue('is a boolean');
+  if (typeof input === 'number' || /^[0-9.]+$/.test(input))
+    return new WrongValue('has no unit', withUnit(input, allowsOff));
+  const parts = /^(?:\d+(?:\.\d+)?(?:ms|[smhd]))+$/.test(input) ? input.matchAll(/([\d.]+)(ms|[smhd])/g) : [];
+  // -1: no part was found.
+  let totalMs = -1;
+  for (const [, amount, unit] of parts)
+    totalMs = Math.max(totalMs, 0) + Number(amount) * (unitMs[unit ?? ''] ?? Number.NaN);
+  if (totalMs < 0) return new WrongValue('is not a duration');
+  if (totalMs < 1)
+    return new WrongValue(
+      'is too short',
+      allowsOff ? 'Write off to disable it, or at least 1ms.' : 'Write at least 1ms.',
+    );
+  return totalMs > maximumMs
+    ? new WrongValue(
+        'is too long',
+        `Write at most ${maximumMs >= dayMs ? `${maximumMs / dayMs}d` : `${maximumMs / 60_000}m`}.`,
+      )
+    : Math.round(totalMs);
 }
 
 function withUnit(input: string | number, allowsOff: boolean): string {
@@ -56,6 +63,19 @@ export const timerOrOff = duration({ allowsOff: true, maximumMs: longestTimerMs 
 /** Milliseconds for a comparison of dates. */
 export const period = duration({ allowsOff: false, maximumMs: longestPeriodMs });
 export const periodOrOff = duration({ allowsOff: true, maximumMs: longestPeriodMs });
+
+/** How long new targets are tried: a duration, 0 for `off`, or `connect`. */
+export const trialPeriod = scalar({
+  accepts: ['string', 'number', 'boolean'],
+  expected: 'a duration such as 10s, off, or connect',
+  json: {
+    type: 'string',
+    pattern: '^(([0-9]+(\\.[0-9]+)?(ms|s|m))+|off|connect)$',
+    examples: ['10s', 'connect', 'off'],
+  },
+  parse: (input): number | 'connect' | WrongValue =>
+    input === 'connect' ? input : parseDuration(input, { allowsOff: true, maximumMs: longestTrialMs }),
+});
 
 const unitBytes: Readonly<Record<string, number>> = {
   '': 1,
@@ -114,15 +134,16 @@ export const rate = scalar({
   },
 });
 
-const datePattern = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?([Zz]|[+-]\d{2}:\d{2})?)?$/;
+const datePattern = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})?)?$/;
 
-/** An instant in epoch milliseconds, truncated to seconds, as in the headers that carry it. */
+/** An instant in epoch milliseconds, truncated to seconds, as in the headers that carry it. The seconds may be left out. */
 export const instant = scalar({
   accepts: ['string', 'number'],
   expected: 'a date such as 2028-06-30, or a time with its zone such as 2028-06-30T23:59:59Z',
   json: {
     type: 'string',
-    pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2}))?$',
+    pattern:
+      '^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]+)?)?([Zz]|[+-][0-9]{2}:[0-9]{2}))?$',
     examples: ['2028-06-30', '2028-06-30T23:59:59Z'],
   },
   parse: (input) => parseInstant(String(input)),
@@ -138,26 +159,21 @@ export const dateTime = scalar({
     examples: ['2028-06-30T14:00Z', '2028-06-30T16:00+02:00'],
   },
   parse: (input): number | WrongValue => {
-    const [, day, hourAndMinute, second = ':00', zone = ''] =
-      /^([\d-]+)(?:[Tt ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?([Zz]|[+-]\d{2}:\d{2})?)?$/.exec(String(input)) ?? [];
-    if (day !== undefined && hourAndMinute === undefined)
+    const [day] = /^[\d-]+$/.exec(String(input)) ?? [];
+    if (day !== undefined)
       return new WrongValue('has no time of day', `Write ${day}T14:00Z, with your time and time zone.`);
-    return parseInstant(
-      hourAndMinute === undefined ? String(input) : `${day}T${hourAndMinute}${second}${zone}`,
-      String(input),
-    );
+    return parseInstant(String(input));
   },
 });
 
-/** `written`: the text that a remedy quotes. */
-function parseInstant(input: string, written = input): number | WrongValue {
+function parseInstant(input: string): number | WrongValue {
   const match = datePattern.exec(input);
   if (!match) return new WrongValue('is not a date');
-  const [, year, month, day, hour, minute, second, zone] = match;
+  const [, year, month, day, hour, minute, second = '00', zone] = match;
   if (!isCalendarDay(Number(year), Number(month), Number(day))) return new WrongValue('is not a day of the calendar');
   if (hour === undefined) return Date.UTC(Number(year), Number(month) - 1, Number(day));
   if (zone === undefined)
-    return new WrongValue('has no time zone', `Write ${written.replace(' ', 'T')}Z, or another zone.`);
+    return new WrongValue('has no time zone', `Write ${input.replace(' ', 'T')}Z, or another zone.`);
   const at = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${zone.toUpperCase()}`);
   // Date.parse accepts 24:00:00, RFC 3339 does not.
   return Number.isNaN(at) || Number(hour) > 23 ? new WrongValue('is not a valid time') : at;

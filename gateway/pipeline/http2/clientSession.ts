@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { GatewaySettings } from '../../config/snapshot.ts';
 import { PendingUpgrade } from '../../forwarding/pendingUpgrade.ts';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../../http1/deadlines.ts';
+import { ConnectionLoad } from '../../upstream/targetLimits.ts';
 import { Exchange, type GatewayContext } from '../exchange.ts';
 import { runExchange } from '../http.ts';
 import { Http2Request, Http2Response, type StreamOwner } from './messages.ts';
@@ -97,6 +98,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
   /** Streams whose request has arrived in this turn of the event loop. */
   #arrived: { readonly stream: ServerHttp2Stream; readonly fields: string[] }[] = [];
   readonly #responses: Http2Response[] = [];
+  readonly #load = new ConnectionLoad();
   /** How many streams were counted: those that node:http2 has reported, and those that it has rejected. */
   #countedStreams = 0;
   /** Whether a request has arrived on this connection. */
@@ -211,7 +213,7 @@ export class ClientSession implements ClientConnection, StreamOwner, Timed {
     const opensWebSocket = webSocketKey !== undefined;
     const response = new Http2Response(stream, this, opensWebSocket);
     response.index = this.#responses.push(response) - 1;
-    const request = new Http2Request(stream, head, this.#socket);
+    const request = new Http2Request(stream, head, this.#socket, this.#load);
     const upgrade =
       webSocketKey === undefined ? undefined : new PendingUpgrade(stream, noBytes, 'websocket', webSocketKey);
     // In HTTP/2, no earlier request on the connection delays the upgrade.

@@ -3,6 +3,7 @@ import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { IncomingRequest, OutgoingResponse, WriteListener } from '../../forwarding/outbound.ts';
 import { lowerCased } from '../../http1/grammar.ts';
+import type { ConnectionLoad } from '../../upstream/targetLimits.ts';
 import type { TranslatedHead } from './requestHead.ts';
 
 // Error codes of RFC 9113 §7.
@@ -19,12 +20,19 @@ export class Http2Request implements IncomingRequest {
   readonly url: string;
   readonly rawHeaders: readonly string[];
   readonly socket: Socket;
+  readonly connectionLoad: ConnectionLoad;
   readonly #stream: ServerHttp2Stream;
   /** A listener for `end` that was added after the stream had emitted `end`. It is called in the next tick, unless it is removed. */
   #lateEndListener: Listener | undefined;
 
-  constructor(stream: ServerHttp2Stream, { method, target, fields }: TranslatedHead, socket: Socket) {
+  constructor(
+    stream: ServerHttp2Stream,
+    { method, target, fields }: TranslatedHead,
+    socket: Socket,
+    connectionLoad: ConnectionLoad,
+  ) {
     this.#stream = stream;
+    this.connectionLoad = connectionLoad;
     this.method = method;
     this.url = target;
     this.rawHeaders = fields;

@@ -2,6 +2,7 @@ import type { UsageSettings } from '../../config/snapshot.ts';
 import { addCounts, otherRoute, type UsageBatch, type UsageRow } from '../usageRow.ts';
 import { type CountedExchange, isAccepted, isFailing, outcomeOf } from './countedExchange.ts';
 import type { ClientIdentification } from './identification.ts';
+import type { RouteAnswers } from './routeAnswers.ts';
 import { RouteNames } from './routeNames.ts';
 import { addRow, allRowsOf, findRow, type TrackedClient, TrackedClients } from './trackedClients.ts';
 
@@ -10,6 +11,9 @@ const hourMs = 3_600_000;
 const maxRows = 100_000;
 // If more requests than this in a row began in an earlier hour, they are not long streams: the clock was set back.
 const maxLateInARow = 100_000;
+// Between two batches: no traffic can fill the memory with examples.
+const maxExamples = 500;
+const maxExampleLength = 300;
 // Limits for a version that routes.yaml does not list: enough for clients that still call it, too few for a scanner to fill memory.
 const unlistedLimits = { clients: 1_000, routes: 50 } as const;
 
@@ -29,7 +33,7 @@ export interface OpenRequest {
 
 type WantedRow = Pick<UsageRow, 'route' | 'hour' | 'brownout'>;
 
-type EndedExchange = Pick<CountedExchange, 'status' | 'served'> & { readonly endedAt: number };
+type EndedExchange = Pick<CountedExchange, 'status' | 'served' | 'bodySize'> & { readonly endedAt: number };
 
 /** What the collector keeps of a version to name the clients and routes of its requests. */
 interface TrackedVersion {
@@ -57,8 +61,12 @@ export class Collector {
   /** The start of the current hour. */
   #hour = 0;
   #lateInARow = 0;
+  #examples = 0;
+  readonly #routeAnswers: RouteAnswers | undefined;
 
-  constructor(settings: CollectorSettings, identification: ClientIdentification) {
+  /** `routeAnswers`: learns how backends answered. */
+  constructor(settings: CollectorSettings, identification: ClientIdentification, routeAnswers?: RouteAnswers) {
+    this.#routeAnswers = routeAnswers;
     this.#identification = identification;
     this.#maxClients = settings.maxClients;
     this.#maxRoutes = settings.maxRoutes;
@@ -89,6 +97,7 @@ export class Collector {
     const client = trackedVersion.clients.byName.get(name) ?? this.#admit(name, version, trackedVersion);
     if (client === trackedVersion.clients.others) this.folded += 1;
     const route = trackedVersion.routes.nameOf(method, resource, paths, status);
+    if (served) this.#routeAnswers?.note(version, route, resource, status, at);
     client.seen += 1;
     const { firstRow } = client;
     const { brownout } = exchange;
@@ -96,10 +105,14 @@ export class Collector {
     const row = isFirstRow ? firstRow : this.#findOrAddRow(version, client, { route, hour, brownout }, at);
     row.requests += 1;
     if (status >= 400) row.errors += 1;
-    if (served) row.served += 1;
+    if (served) {
+      row.served += 1;
+      if (row.example === undefined && status < 400 && method === 'GET') this.#keepExample(row, resource);
+    }
     const outcome = brownout === undefined ? outcomeOf(status, exchange.problem) : 'refused';
     if (outcome === 'failing') row.failing += 1;
-    if (outcome === 'refused') row.refused += 1;
+    else if (outcome === 'refused') row.refused += 1;
+    else if (served) noteSizes(row, exchange);
     if (served && isAccepted(status)) this.#accept(row, exchange);
     // A client that a freeze refuses was never served, so it does not use the version.
     extend(row, at, status > 0 && outcome !== 'failing' && exchange.problem !== 'VERSION_FROZEN');
@@ -127,13 +140,16 @@ export class Collector {
     request.served = true;
     const row = this.#rowOfBegin(request);
     row.served += 1;
+    if (!isFailing(status)) noteSizes(row, request.exchange);
     if (isAccepted(status)) this.#accept(row, request.exchange);
   }
 
   /** Adds what was not known when the request was counted. @returns the client's name */
-  finish(request: OpenRequest, { status, served, endedAt }: EndedExchange): string {
+  finish(request: OpenRequest, { status, served, bodySize, endedAt }: EndedExchange): string {
     this.refresh(request, endedAt, status, served);
-    const statusBefore = request.exchange.status;
+    const { status: statusBefore, bodySize: sizeBefore } = request.exchange;
+    // The size of a body without a length is known only now.
+    if (served && bodySize > sizeBefore && !isFailing(status)) noteBody(this.#rowOfBegin(request), bodySize);
     if (status >= 400 && statusBefore < 400) {
       const row = this.#rowOfBegin(request);
       row.errors += 1;
@@ -148,7 +164,14 @@ export class Collector {
     this.#detachRows();
     this.#rows = new Set();
     this.versions.clear();
+    this.#examples = 0;
     return rows;
+  }
+
+  #keepExample(row: UsageRow, path: string): void {
+    const isWanted = row.route.includes('{') && path.length <= maxExampleLength && this.#examples < maxExamples;
+    row.example = isWanted ? path : '';
+    if (isWanted) this.#examples += 1;
   }
 
   #rowOfBegin(request: OpenRequest): UsageRow {
@@ -190,7 +213,10 @@ export class Collector {
     const otherRouteRow = isFull ? findRow(client, { route, hour, brownout }) : undefined;
     if (otherRouteRow) return otherRouteRow;
     const zero = { requests: 0, errors: 0, served: 0, failing: 0, refused: 0, used: 0, accepted: 0 };
-    const row = { version, client: client.name, route, hour, brownout, ...zero, first: at, last: at };
+    const sizes = { body: 0, target: 0, head: 0 };
+    const names = { version, client: client.name, route, hour, brownout };
+    // Every row has the same shape from the beginning, which V8 needs for fast access.
+    const row: UsageRow = { ...names, ...zero, ...sizes, first: at, last: at, example: undefined };
     this.#rows.add(row);
     this.versions.add(version);
     if (client.firstRow === undefined) this.#clientsWithRows.add(client);
@@ -248,6 +274,16 @@ export class Collector {
     }
     this.#clientsWithRows.clear();
   }
+}
+
+function noteSizes(row: UsageRow, { bodySize, targetSize, headSize }: CountedExchange): void {
+  noteBody(row, bodySize);
+  if (targetSize > row.target) row.target = targetSize;
+  if (headSize > row.head) row.head = headSize;
+}
+
+function noteBody(row: UsageRow, size: number): void {
+  if (size > row.body) row.body = size;
 }
 
 function extend(row: UsageRow, at: number, isUse: boolean): void {

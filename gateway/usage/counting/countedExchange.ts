@@ -28,6 +28,10 @@ export interface CountedExchange {
   readonly served: boolean;
   /** When the request began, epoch ms. */
   readonly at: number;
+  /** The sizes that the limits of the gateway apply to, in bytes. The body counts as far as it has arrived. */
+  readonly bodySize: number;
+  readonly targetSize: number;
+  readonly headSize: number;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { nearest } from '../../config/nearest.ts';
 import type { Version } from '../../config/snapshot.ts';
-import type { PathTable } from '../../shared/pathTable.ts';
+import { type PathTable, withoutFinalSlash } from '../../shared/pathTable.ts';
 import type { RouteQueries, UsageQueries } from '../usageQueries.ts';
 import { otherRoute } from '../usageRow.ts';
 import { onlyFails } from './countedExchange.ts';
@@ -132,14 +132,16 @@ export async function routeOrReason(
   const found = contractPaths?.find(path);
   const template = found?.template ?? path;
   const contractMethods = found?.value.split(' ') ?? [];
-  const endingMethods =
-    listed?.ends.filter((end) => pathWithoutIds(end.path) === pathWithoutIds(template)).map((end) => end.method) ?? [];
+  // The contract decides which final slash a route has. Other paths are counted with the final slash of the request.
+  const comparable = (one: string): string => {
+    const current = currentPathOf(one, contractPaths);
+    return found === undefined ? withoutFinalSlash(current) : current;
+  };
+  const isSameRoute = (one: string): boolean => comparable(one) === comparable(path);
+  const endingMethods = listed?.ends.filter((end) => isSameRoute(end.path)).map((end) => end.method) ?? [];
   const countedMethods =
     method === 'GET' && ![...contractMethods, ...endingMethods].includes('HEAD') ? ['GET', 'HEAD'] : [method];
-  const currentPath = currentPathOf(path, contractPaths);
-  const formerPaths = (await usedPaths(version, queries)).filter(
-    (used) => currentPathOf(used, contractPaths) === currentPath,
-  );
+  const formerPaths = (await usedPaths(version, queries)).filter(isSameRoute);
   const ledgerPaths = [...new Set([template.slice(0, maxTemplateLength), pathWithoutIds(path), ...formerPaths])];
   const names = countedMethods.flatMap((one) => ledgerPaths.map((ledgerPath) => `${one} ${ledgerPath}`));
   // A path item of a contract may be a reference, so that its methods are not known.
@@ -158,7 +160,7 @@ export async function routeOrReason(
 }
 
 /** Under which path requests to `path` are counted now. The path may have been another one before a change of the contract. */
-function currentPathOf(path: string, paths: PathTable<unknown> | undefined): string {
+export function currentPathOf(path: string, paths: PathTable<unknown> | undefined): string {
   return paths?.find(path)?.template ?? pathWithoutIds(path);
 }
 

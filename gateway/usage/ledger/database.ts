@@ -1,8 +1,11 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { Loss } from '../../evidence/coverage.ts';
+import { marksBeside } from './callMarks.ts';
 import { failureOf } from './failure.ts';
 import { openLedgerFileToRead } from './file.ts';
-import { schemaVersion } from './schema.ts';
+import { lossesVersion, schemaVersion } from './schema.ts';
+import { unrecordedCalls } from './unrecordedCalls.ts';
 
 export type LedgerValue = string | number | readonly number[] | readonly string[];
 
@@ -117,6 +120,12 @@ export class LedgerFile implements LedgerDatabase {
 
   async end(): Promise<void> {
     if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('COMMIT');
+  }
+
+  /** The calls that the gateway of this file has not recorded. `now`: epoch ms. */
+  async unrecordedCalls(now: number): Promise<readonly Loss[]> {
+    if ((await this.schemaVersion()) < lossesVersion) return [];
+    return unrecordedCalls(this.#database, marksBeside(this.#file, now), now);
   }
 
   problemOf(error: unknown): string {

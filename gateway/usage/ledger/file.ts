@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { realPathOf } from '../../config/location.ts';
 import { assertSuitable, makeFolder } from '../../shared/fileSystem.ts';
 import { failureOf, primaryCode } from './failure.ts';
 import { applicationId, migrations, schema, schemaVersion } from './schema.ts';
@@ -50,8 +51,9 @@ export interface LedgerClaim {
 export function claimLedger(file: string): LedgerClaim | undefined {
   let database: DatabaseSync | undefined;
   try {
-    makeFolder(dirname(file));
-    const lock = `${file}.lock`;
+    const real = realPathOf(file);
+    makeFolder(dirname(real));
+    const lock = `${real}.lock`;
     assertSuitableIfPresent(lock);
     closeSync(openSync(lock, 'a', 0o600));
     // Node.js cannot lock files; SQLite can. The file stays empty.

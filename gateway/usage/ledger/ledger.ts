@@ -1,6 +1,8 @@
-import { type Clock, ClockWatch } from '../../shared/clock.ts';
+import type { Loss } from '../../evidence/coverage.ts';
+import { type Clock, ClockWatch, jumpToleranceMs } from '../../shared/clock.ts';
 import { inLargestUnit } from '../../shared/text.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch, UsageRow } from '../usageRow.ts';
+import type { CallMarks, CountedMark, MarksAtStart } from './callMarks.ts';
 import { DamagedFileError, failureOf, type LedgerFailure } from './failure.ts';
 import { copyName, renameDamaged } from './file.ts';
 import { OutageNotices, RetryPause, WaitingRows } from './outage.ts';
@@ -28,6 +30,12 @@ export interface LedgerOptions {
   readonly salt?: string;
   /** Why coverage restarts when the ledger is opened; undefined if it continues. */
   readonly gapReason?: string | undefined;
+  /** The marks of the versions that are called. */
+  readonly marks?: CallMarks | undefined;
+  /** What the marks of earlier runs told; default: that of `marks`. Undefined: not known. */
+  readonly marksAtStart?: MarksAtStart | undefined;
+  /** Whether an earlier thread of this process has written to the file. */
+  readonly continuesRun?: boolean;
 }
 
 /** The usage ledger on disk. Rows that cannot be written are kept in memory and written with a later batch. */
@@ -37,10 +45,19 @@ export class Ledger implements WritableLedger {
   movedRequests = 0;
   brownouts: readonly BrownoutRecord[] | undefined;
   settings: LedgerSettings;
+  readonly marks: CallMarks | undefined;
   readonly #clock: Clock;
   readonly #clockWatch: ClockWatch;
   readonly #notices: OutageNotices;
-  readonly #waiting = new WaitingRows();
+  readonly #waiting: WaitingRows;
+  /** By process, the mark up to which its calls are counted in the file once all waiting rows are written. */
+  readonly #counted = new Map<number, number>();
+  /** Losses that are not written yet. */
+  #losses: readonly Loss[] = [];
+  readonly #marksAtStart: MarksAtStart | undefined;
+  readonly #continuesRun: boolean;
+  /** Whether the runs of earlier processes or threads are closed. */
+  #hasClosedEarlierRuns = false;
   readonly #retryPause = new RetryPause();
   #store: SqliteStore | undefined;
   #salt: string;
@@ -56,10 +73,14 @@ export class Ledger implements WritableLedger {
 
   private constructor(
     settings: LedgerSettings,
-    { clock, onNotice = () => {}, salt = newSalt(settings), gapReason }: LedgerOptions,
+    { clock, onNotice = () => {}, salt = newSalt(settings), gapReason, ...options }: LedgerOptions,
   ) {
+    this.marks = options.marks;
+    this.#marksAtStart = options.marksAtStart ?? options.marks?.atStart;
+    this.#continuesRun = options.continuesRun ?? false;
     this.settings = settings;
     this.#clock = clock;
+    this.#waiting = new WaitingRows(undefined, () => clock.now());
     this.#clockWatch = new ClockWatch(clock);
     this.#salt = salt;
     this.#notices = new OutageNotices(onNotice);
@@ -82,15 +103,24 @@ export class Ledger implements WritableLedger {
     return this.#waiting.size;
   }
 
+  get unwrittenSince(): number | undefined {
+    return this.#waiting.since;
+  }
+
+  get unwrittenLosses(): number {
+    return this.#losses.length;
+  }
+
   /** The `mark` that an earlier run passed to `add` with its last batch, read when the file was opened; '' for none. */
   get lastBatchMark(): string {
     return this.#store?.lastBatchMark ?? '';
   }
 
   configure(settings: LedgerSettings): void {
-    const { store, tagKey, spool, identify } = this.settings;
-    // The next write stores the new rules of `identify`, so it must not be skipped.
-    if (JSON.stringify(identify) !== JSON.stringify(settings.identify)) this.#lastWriteAt = 0;
+    const { store, tagKey, spool } = this.settings;
+    const stored = ({ identify, answers, unmarked }: LedgerSettings) => JSON.stringify([identify, answers, unmarked]);
+    // The next write stores these settings, so it must not be skipped.
+    if (stored(this.settings) !== stored(settings)) this.#lastWriteAt = 0;
     this.settings = { ...settings, store, tagKey, ...(spool !== undefined && { spool }) };
   }
 
@@ -109,18 +139,35 @@ export class Ledger implements WritableLedger {
     if (this.#write((store) => store.adoptSalt(salt))) this.#salt = salt;
   }
 
+  add(batch: UsageBatch, counted?: CountedMark): void {
+    this.addBatch(batch, counted ? [counted] : []);
+  }
+
   /** Writes the batch together with some of the waiting rows. `mark` identifies the batch, so that a new thread does not add it again. */
-  add(batch: UsageBatch, mark?: string): void {
+  addBatch(batch: UsageBatch, counted: readonly CountedMark[] = [], mark?: string): void {
     this.#checkClock();
+    for (const { process, until } of counted) this.#counted.set(process, until);
     const now = this.#clock.now();
-    const isIdle =
-      batch.length + this.unwrittenRows === 0 && this.problem === undefined && this.#gapReason === undefined;
+    const waitingFacts = batch.length + this.unwrittenRows + this.unwrittenLosses + this.#counted.size;
+    const isIdle = waitingFacts === 0 && this.problem === undefined && this.#gapReason === undefined;
     const isUpToDate = now - this.#lastWriteAt < heartbeatMs && this.#store?.isFileUnchanged === true;
     if (isIdle && isUpToDate) return;
     const { rows, remove } = this.#waiting.first(maxWaitingPerWrite);
     const allRows = [...rows, ...batch].map((row) => notAfter(now, row));
-    if (!this.#retryPause.isPaused(now) && this.#write((store) => store.add(allRows, this.settings, mark))) remove();
-    else this.movedRequests += this.#waiting.keepOrFold(batch);
+    const isComplete = rows.length === this.unwrittenRows;
+    const write = (store: SqliteStore): void => {
+      store.add(allRows, this.settings, mark);
+      if (isComplete) store.saveCounted(this.#counted);
+    };
+    if (!this.#retryPause.isPaused(now) && this.#write(write)) {
+      remove();
+      if (isComplete) this.#counted.clear();
+    } else this.movedRequests += this.#waiting.keepOrFold(batch);
+  }
+
+  addLosses(losses: readonly Loss[], counted: CountedMark): void {
+    this.#losses = [...this.#losses, ...losses];
+    this.add([], counted);
   }
 
   async flush(): Promise<void> {
@@ -142,8 +189,15 @@ export class Ledger implements WritableLedger {
 
   close(): void {
     const { rows, remove } = this.#waiting.first(this.unwrittenRows);
-    const isWritten = this.#write((store) => rows.length > 0 && store.add(rows, this.settings));
-    if (isWritten) remove();
+    const isWritten = this.#write((store) => {
+      if (rows.length > 0) store.add(rows, this.settings);
+      store.saveCounted(this.#counted);
+      store.closeRun();
+    });
+    if (isWritten) {
+      remove();
+      this.#counted.clear();
+    }
     this.#closeStore();
   }
 
@@ -165,14 +219,25 @@ export class Ledger implements WritableLedger {
       if (gapReason !== undefined) this.#began = now;
       const changesFutureEntries = gapReason !== undefined && this.#prepareFutureEntries(store, now);
       const isNewSalt = store.salt !== this.#salt;
+      let newLosses: readonly Loss[] = [];
       this.movedRequests += store.transaction(this.#began, now, () => {
         if (isNewSalt) store.adoptSalt(this.#salt);
         if (gapReason !== undefined) store.restartCoverage();
         if (changesFutureEntries) store.setFutureToPresent(now);
+        if (!this.#hasClosedEarlierRuns) newLosses = this.#closeEarlierRuns(store, now);
+        if (!this.#hasClosedEarlierRuns || gapReason !== undefined)
+          store.recordClock(this.#bootId, this.#clockOffset());
+        store.addLosses(this.#losses);
         work(store);
         store.storeNamingRulesId(this.settings, now);
+        store.storeAnswerSettings(this.settings);
+        store.storeUnmarkedClients(this.settings);
       });
+      if (!this.#hasClosedEarlierRuns) this.marks?.onRecorded();
+      this.#hasClosedEarlierRuns = true;
+      this.#losses = [];
       if (isNewSalt) this.#notices.tell(saltReplaced(this.settings));
+      for (const { reason } of newLosses) this.#notices.tell(reason);
       this.#outbox = store.outboxState();
       this.#gapReason = undefined;
       this.problem = undefined;
@@ -184,6 +249,12 @@ export class Ledger implements WritableLedger {
       this.#onFailure(failureOf(error));
       return false;
     }
+  }
+
+  #closeEarlierRuns(store: SqliteStore, now: number): readonly Loss[] {
+    if (!this.#continuesRun) return store.closeEarlierRuns(this.#marksAtStart, now, this.settings);
+    store.closeRunOfEarlierThread();
+    return [];
   }
 
   #onFailure({ reason, isCorrupt }: LedgerFailure): void {
@@ -221,6 +292,7 @@ export class Ledger implements WritableLedger {
         `The ledger has entries up to ${last}, but the time is ${present}: the clock was wrong then, or is wrong now.`,
       );
     }
+    this.#compareClock(this.#store);
     return this.#store;
   }
 
@@ -238,13 +310,28 @@ export class Ledger implements WritableLedger {
     this.#interrupt(`${file} was open when ${reason}: ${result}.`);
   }
 
+  /** The clock may have been set while no gateway ran. A machine that sleeps stops the monotonic clock, so a sleep counts as a change. */
+  #compareClock(store: SqliteStore): void {
+    const isCompared = this.#hasClosedEarlierRuns || this.#continuesRun || this.#gapReason !== undefined;
+    if (isCompared || this.#clock.monotonic === undefined) return;
+    const change = store.clockChange(this.#bootId, this.#clockOffset());
+    if (Math.abs(change) > jumpToleranceMs) this.#interrupt(`${clockWasSet(change)} while the gateway was stopped.`);
+  }
+
+  get #bootId(): string {
+    return this.#marksAtStart?.bootId ?? '';
+  }
+
+  /** The wall clock minus the monotonic one. */
+  #clockOffset(): number {
+    return this.#clock.now() - (this.#clock.monotonic?.() ?? 0);
+  }
+
   #checkClock(): void {
     const { jump, elapsed } = this.#clockWatch.measure();
     const now = instant(this.#clock.now());
-    if (jump !== 0) {
-      const [by, direction] = [inLargestUnit(Math.abs(jump)), jump > 0 ? 'forward' : 'back'];
-      this.#interrupt(`The clock was set ${direction} by ${by}, to ${now}.`);
-    } else if (elapsed > maxPauseMs)
+    if (jump !== 0) this.#interrupt(`${clockWasSet(jump)}, to ${now}.`);
+    else if (elapsed > maxPauseMs)
       this.#interrupt(`The gateway was stopped for ${inLargestUnit(elapsed)}, until ${now}.`);
   }
 
@@ -280,6 +367,10 @@ export class Ledger implements WritableLedger {
     this.#store?.close();
     this.#store = undefined;
   }
+}
+
+function clockWasSet(ms: number): string {
+  return `The clock was set ${ms > 0 ? 'forward' : 'back'} by ${inLargestUnit(Math.abs(ms))}`;
 }
 
 function saltReplaced({ store: file }: LedgerSettings): string {

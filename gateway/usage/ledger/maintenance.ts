@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { subjects } from './schema.ts';
+import { addUpSizes, subjects } from './schema.ts';
 import { dayMs, hourMs, hoursKeptMs, msPerSpan, type SpanLength, spanAt } from './spans.ts';
 
 /**
@@ -25,12 +25,14 @@ export function deleteOld(database: DatabaseSync, now: number, retention: number
   }
   deleteBefore(database, 'pair_hour', 'hour', Math.max(hoursFrom, keptFrom));
   deleteBefore(database, 'pair_day', 'day', keptFrom);
+  deleteBefore(database, 'sizes', 'day', keptFrom);
   for (const length of ['hour', 'day', 'block'] as const) deleteBefore(database, `version_${length}`, length, keptFrom);
   for (const table of ['version_client', 'route_client', 'brownout_client']) {
     database.prepare(`DELETE FROM ${table} WHERE last < ?`).run(keptFrom);
   }
   database.prepare('DELETE FROM brownouts WHERE at < ?').run(keptFrom);
   database.prepare('DELETE FROM evidence WHERE last < ?').run(keptFrom);
+  database.prepare('DELETE FROM losses WHERE ended < ?').run(keptFrom);
   database.exec(`
     DELETE FROM clients WHERE id NOT IN (SELECT client FROM version_client);
     DELETE FROM routes WHERE id NOT IN (SELECT route FROM route_client);
@@ -63,6 +65,12 @@ export function setFutureToPresent(database: DatabaseSync, now: number): void {
   // For versions, clients and routes.
   for (const subject of subjects) for (const length of ['hour', 'day', 'block'] as const) moveSpans(subject, length);
   for (const length of ['hour', 'day'] as const) moveSpans('pair', length);
+  const today = spanAt('day', now);
+  database
+    .prepare(`INSERT INTO sizes SELECT version, ?1, route, MAX(body), MAX(target), MAX(head) FROM sizes
+      WHERE version IN (SELECT id FROM versions) AND span > ?1 GROUP BY version, route ON CONFLICT DO UPDATE SET ${addUpSizes}`)
+    .run(today);
+  database.prepare('DELETE FROM sizes WHERE version IN (SELECT id FROM versions) AND span > ?').run(today);
   for (const [table, notTimes] of [
     ['version_client', ['version', 'client']],
     ['route_client', ['version', 'route', 'client']],
@@ -73,6 +81,7 @@ export function setFutureToPresent(database: DatabaseSync, now: number): void {
     database.prepare(`UPDATE ${table} SET ${atMostNow} WHERE last > :now`).run({ now });
   }
   database.prepare('UPDATE evidence SET first = MIN(first, :now), last = :now WHERE last > :now').run({ now });
+  database.prepare('UPDATE losses SET began = MIN(began, :now), ended = :now WHERE ended > :now').run({ now });
   // So that deletion continues as if the clock had always been right.
   database.prepare(`UPDATE meta SET value = MIN(value, ?) WHERE key IN ('kept_from', 'hours_from')`).run(now);
 

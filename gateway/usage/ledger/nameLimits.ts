@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { otherClients, otherRoute } from '../usageRow.ts';
-import { addUpBrownout, addUpRouteClient, addUpSums } from './schema.ts';
+import { addUpBrownout, addUpRouteClient, addUpSizes, addUpSums } from './schema.ts';
 import { dayMs, hourMs, msPerSpan, spanAt } from './spans.ts';
 
 /** How many clients and routes of a version are counted under their own names per day. */
@@ -180,6 +180,7 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
     [firstDay, firstDay, lastDay, firstDay, firstDay, lastDay, version, block],
   );
   if (subject === 'client') foldBrownouts(run, version, day, into);
+  else foldSizes(run, version, day, into);
   correctSeenTimes(run, subject, version, day, into);
   return Number(requests ?? 0);
 }
@@ -234,6 +235,17 @@ function foldBrownouts(run: Run, version: number, day: number, into: number): vo
     [into, ...values],
   );
   run(`DELETE FROM brownout_client ${where}`, values);
+}
+
+/** The largest sizes of the folded routes become sizes of `into`. */
+function foldSizes(run: Run, version: number, day: number, into: number): void {
+  const where = 'WHERE version = ? AND span = ? AND route IN folded';
+  run(
+    `INSERT INTO sizes SELECT version, span, ?, MAX(body), MAX(target), MAX(head) FROM sizes ${where} GROUP BY version, span
+      ON CONFLICT DO UPDATE SET ${addUpSizes}`,
+    [into, version, day],
+  );
+  run(`DELETE FROM sizes ${where}`, [version, day]);
 }
 
 /** Corrects the times of first and last requests, per version and per route, and deletes names that are not used any more. */

@@ -8,10 +8,18 @@ const defaultMaxRows = 100_000;
 /** Rows that could not be written yet, added up. Above `max` rows, further rows are added to `other clients` and `other`. */
 export class WaitingRows {
   readonly #max: number;
+  readonly #now: () => number;
   readonly #rows = new Map<string, UsageRow>();
+  #since: number | undefined;
 
-  constructor(max = defaultMaxRows) {
+  constructor(max = defaultMaxRows, now: () => number = Date.now) {
     this.#max = max;
+    this.#now = now;
+  }
+
+  /** Since when rows have waited without a pause, epoch ms; undefined: none wait. */
+  get since(): number | undefined {
+    return this.#since;
   }
 
   get size(): number {
@@ -21,6 +29,7 @@ export class WaitingRows {
   /** At the limit, moves requests to `other clients`. @returns how many it moved */
   keepOrFold(batch: UsageBatch): number {
     let movedRequests = 0;
+    if (batch.length > 0) this.#since ??= this.#now();
     for (const row of batch) {
       const waitingRow = this.#rows.get(keyOf(row));
       if (waitingRow) addCounts(waitingRow, row);
@@ -37,6 +46,7 @@ export class WaitingRows {
       rows: entries.map(([, row]) => row),
       remove: () => {
         for (const [key] of entries) this.#rows.delete(key);
+        if (this.#rows.size === 0) this.#since = undefined;
       },
     };
   }

@@ -1,6 +1,8 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { Loss } from '../../evidence/coverage.ts';
 import { otherClients, otherRoute, type UsageBatch } from '../usageRow.ts';
+import { sizeColumns } from './schema.ts';
 
 // Counts that wait for the shared store of a fleet, in the file of the ledger. They wait in numbered batches. The oldest batch
 // is closed: its rows are one JSON text, and it never changes, because the store may be receiving it. A batch that is added while
@@ -14,6 +16,9 @@ const maxRowsPerBatch = 2_000;
 /** What a row takes up besides its names, in the table and its index, bytes. */
 const bytesPerRow = 100;
 
+// A process passes on its counts this often. The file may lack the counts of the last such period.
+const passOnMs = 5_000;
+
 /** What waits for the shared store. */
 export interface OutboxState {
   /** The random id of this ledger in the fleet. */
@@ -21,7 +26,7 @@ export interface OutboxState {
   /** The number of this run: about epoch µs, larger than that of every earlier run. */
   readonly epoch: number;
   /** The oldest batch; undefined: nothing waits. */
-  readonly oldest: { readonly epoch: number; readonly seq: number } | undefined;
+  readonly oldest: BatchNumber | undefined;
   /** The newest batch; it may still take rows. */
   readonly newest: OutboxState['oldest'];
   /** The number of rows. A batch without rows only records that the gateway ran. */
@@ -32,6 +37,27 @@ export interface OutboxState {
   readonly bytes: number;
   /** Requests that were counted without their route or client since the start, because too much waits. */
   readonly folded: number;
+  /** The last batch that the store has confirmed, also one of an earlier run. Undefined: none is known. */
+  readonly acknowledged: BatchNumber | undefined;
+  /** The run before this one; undefined: there was none. */
+  readonly previous: PreviousRun | undefined;
+  /** Calls that may be missing, and that the store does not know of yet. */
+  readonly losses: readonly Loss[];
+}
+
+/** `epoch`: the number of the run. `seq`: the number of the batch in this run. */
+export interface BatchNumber {
+  readonly epoch: number;
+  readonly seq: number;
+}
+
+/** How an earlier run ended, as the file has it. */
+export interface PreviousRun {
+  readonly epoch: number;
+  /** Everything that it counted is in this file. Also true for a run of an earlier release, which did not record how it ended. */
+  readonly closed: boolean;
+  /** The calls that ended before this are in this file, epoch ms. */
+  readonly until: number;
 }
 
 /** The run of a gateway when a batch is added. From `began` to `seen`, it ran and counted requests. Epoch ms. */
@@ -40,18 +66,21 @@ export interface RunTimes {
   readonly seen: number;
   /** When coverage restarted; undefined if it continues. */
   readonly restarted: number | undefined;
+  /** Calls that may be missing in the ledger, and that the store does not know of yet. */
+  readonly losses: readonly Loss[];
 }
 
-/** A run as values for SQLite: null in place of undefined. */
-type StoredRun = { readonly [Key in keyof RunTimes]: RunTimes[Key] | null };
-
 const addedColumns = ['requests', 'errors', 'served', 'failing', 'refused'] as const;
-const countColumns = [...addedColumns, 'first', 'last', 'used', 'accepted'] as const;
+const largestColumns = ['last', 'used', 'accepted', ...sizeColumns] as const;
+const countColumns = [...addedColumns, 'first', ...largestColumns] as const;
 const columns = ['version', 'client', 'route', 'hour', 'brownout', ...countColumns];
 const addUp = `${addedColumns.map((column) => `${column} = ${column} + excluded.${column}`).join(', ')},
-  first = MIN(first, excluded.first), last = MAX(last, excluded.last), used = MAX(used, excluded.used),
-  accepted = MAX(accepted, excluded.accepted)`;
-const sumColumns = `${addedColumns.map((column) => `SUM(${column})`).join(', ')}, MIN(first), MAX(last), MAX(used), MAX(accepted)`;
+  first = MIN(first, excluded.first), ${largestColumns.map((column) => `${column} = MAX(${column}, excluded.${column})`).join(', ')}`;
+const sumColumns = [
+  ...addedColumns.map((column) => `SUM(${column})`),
+  'MIN(first)',
+  ...largestColumns.map((column) => `MAX(${column})`),
+].join(', ');
 const sizeOfBatch = `SELECT COUNT(*), COALESCE(SUM(2 * (LENGTH(version) + LENGTH(client) + LENGTH(route)) + ${bytesPerRow}), 0)
   FROM outbox_rows AS r WHERE r.epoch = b.epoch AND r.seq = b.seq`;
 
@@ -61,6 +90,8 @@ export class Outbox {
   readonly epoch: number;
   readonly #database: DatabaseSync;
   readonly #addRow: StatementSync;
+  readonly #previous: PreviousRun | undefined;
+  #acknowledged: BatchNumber | undefined;
   #folded = 0;
 
   /** Begins a run. `instance`: the id of this gateway, if the file has none. */
@@ -71,8 +102,13 @@ export class Outbox {
     // A clock that was set back must not lead to an earlier epoch again. Two copies of a ledger that start at the same time must
     // get different epochs, because the store could not tell their batches apart.
     this.epoch = Math.max(now * 1_000, Number(meta('epoch') ?? 0)) + randomInt(1, 1_000_000);
-    const values = [this.instance, this.epoch];
-    this.#run(`INSERT OR REPLACE INTO meta VALUES ('instance', ?), ('epoch', ?), ('seq', 0)`, ...values);
+    this.#previous = this.#previousRun(Number(meta('epoch') ?? 0), Number(meta('open') ?? 0));
+    const [epoch, seq] = String(meta('acknowledged') ?? '')
+      .split(' ')
+      .map(Number);
+    this.#acknowledged = epoch && seq ? { epoch, seq } : undefined;
+    const values = [this.instance, this.epoch, this.epoch];
+    this.#run(`INSERT OR REPLACE INTO meta VALUES ('instance', ?), ('epoch', ?), ('open', ?), ('seq', 0)`, ...values);
     this.#addRow = database.prepare(`INSERT INTO outbox_rows (epoch, seq, ${columns.join(', ')})
       VALUES (?, ?, ${columns.map(() => '?').join(', ')}) ON CONFLICT DO UPDATE SET ${addUp}`);
   }
@@ -80,12 +116,15 @@ export class Outbox {
   /** Adds rows. Without rows, the store learns that the gateway ran. `spool`: the bytes that may wait. */
   append(batch: UsageBatch, run: RunTimes, salt: string, spool: number): void {
     let remainingRows = batch;
+    // The store learns of a loss with the first of the batches, because counts without it look complete.
+    let runOfBatch = run;
     do {
       const rows = remainingRows.slice(0, maxRowsPerBatch);
       // A closed batch is the usual case while the store answers. To add a row to the table takes several times as long.
-      if (this.#get('SELECT 1 FROM outbox LIMIT 1') === undefined) this.#addClosed(rows, run, salt);
-      else this.#addOpen(rows, run, salt);
+      if (this.#get('SELECT 1 FROM outbox LIMIT 1') === undefined) this.#addClosed(rows, runOfBatch, salt);
+      else this.#addOpen(rows, runOfBatch, salt);
       remainingRows = remainingRows.slice(maxRowsPerBatch);
+      runOfBatch = { ...run, losses: [] };
     } while (remainingRows.length > 0);
     this.#closeOldest();
     while (this.#bytes() > spool && this.#fold());
@@ -95,6 +134,13 @@ export class Outbox {
   remove(epoch: number, seq: number): void {
     this.#run('DELETE FROM outbox WHERE epoch = ? AND seq = ? AND rows IS NOT NULL', epoch, seq);
     this.#closeOldest();
+    this.#run(`INSERT OR REPLACE INTO meta VALUES ('acknowledged', ?)`, `${epoch} ${seq}`);
+    this.#acknowledged = { epoch, seq };
+  }
+
+  /** Records that the run has ended, and that everything that it counted is in the file. */
+  close(): void {
+    this.#run(`DELETE FROM meta WHERE key = 'open'`);
   }
 
   state(): OutboxState {
@@ -111,11 +157,24 @@ export class Outbox {
       since: oldest && Number(oldest['since']),
       bytes: Number(bytes ?? 0),
       folded: this.#folded,
+      acknowledged: this.#acknowledged,
+      previous: this.#previous,
+      losses: this.#database
+        .prepare('SELECT losses FROM outbox WHERE losses IS NOT NULL')
+        .all()
+        .flatMap(({ losses }) => lossesIn(losses)),
     };
   }
 
+  /** `open`: the number of the run that has not recorded its end, or 0. */
+  #previousRun(epoch: number, open: number): PreviousRun | undefined {
+    if (epoch === 0) return undefined;
+    const seen = Number(this.#get('SELECT MAX(seen) AS seen FROM runs')?.['seen'] ?? 0);
+    return { epoch, closed: open !== epoch, until: Math.max(0, seen - passOnMs) };
+  }
+
   /** Adds a batch that can be sent at once. */
-  #addClosed(rows: UsageBatch, { began, seen, restarted = null }: StoredRun, salt: string): void {
+  #addClosed(rows: UsageBatch, { began, seen, restarted, losses }: RunTimes, salt: string): void {
     const json = JSON.stringify(
       rows.map((row) => ({
         ...row,
@@ -126,13 +185,15 @@ export class Outbox {
       })),
     );
     this.#run(
-      'INSERT INTO outbox (epoch, seq, began, seen, restarted, salt, since, size, bytes, rows) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-      ...[this.epoch, this.#nextSeq(), began, seen, restarted, salt, seen, rows.length, json.length, json],
+      `INSERT INTO outbox (epoch, seq, began, seen, restarted, losses, salt, since, size, bytes, rows)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[this.epoch, this.#nextSeq(), began, seen, restarted ?? null, lossesText(losses)],
+      ...[salt, seen, rows.length, json.length, json],
     );
   }
 
   /** Adds rows to the newest batch, or to a new batch if the newest is closed, full or under another salt. */
-  #addOpen(rows: UsageBatch, run: StoredRun, salt: string): void {
+  #addOpen(rows: UsageBatch, run: RunTimes, salt: string): void {
     const seq = this.#openBatch(run, salt);
     for (const row of rows) {
       const names = [row.version, row.client, row.route].map(storable);
@@ -147,23 +208,23 @@ export class Outbox {
   }
 
   /** The batch that takes new rows, and that records the run up to now. @returns its number */
-  #openBatch({ began, seen, restarted = null }: StoredRun, salt: string): number {
+  #openBatch({ began, seen, restarted, losses }: RunTimes, salt: string): number {
     const newest = this.#get(
-      `SELECT seq, size, salt, rows IS NULL AS open FROM outbox WHERE epoch = ? ORDER BY seq DESC LIMIT 1`,
+      `SELECT seq, size, salt, losses, rows IS NULL AS open FROM outbox WHERE epoch = ? ORDER BY seq DESC LIMIT 1`,
       this.epoch,
     );
     if (newest?.['open'] === 1 && Number(newest['size']) < maxRowsPerBatch && newest['salt'] === salt) {
       const seq = Number(newest['seq']);
       this.#run(
-        `UPDATE outbox SET began = ?, seen = ?, restarted = COALESCE(?, restarted) WHERE epoch = ? AND seq = ?`,
-        ...[began, seen, restarted, this.epoch, seq],
+        `UPDATE outbox SET began = ?, seen = ?, restarted = COALESCE(?, restarted), losses = ? WHERE epoch = ? AND seq = ?`,
+        ...[began, seen, restarted ?? null, lossesText([...lossesIn(newest['losses']), ...losses]), this.epoch, seq],
       );
       return seq;
     }
     const newSeq = this.#nextSeq();
     this.#run(
-      'INSERT INTO outbox (epoch, seq, began, seen, restarted, salt, since) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      ...[this.epoch, newSeq, began, seen, restarted, salt, seen],
+      'INSERT INTO outbox (epoch, seq, began, seen, restarted, losses, salt, since) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+      ...[this.epoch, newSeq, began, seen, restarted ?? null, lossesText(losses), salt, seen],
     );
     return newSeq;
   }
@@ -236,6 +297,14 @@ export class Outbox {
   #run(sql: string, ...values: SQLInputValue[]): void {
     this.#database.prepare(sql).run(...values);
   }
+}
+
+function lossesText(losses: readonly Loss[]): string | null {
+  return losses.length === 0 ? null : JSON.stringify(losses);
+}
+
+function lossesIn(text: unknown): readonly Loss[] {
+  return typeof text === 'string' ? (JSON.parse(text) as readonly Loss[]) : [];
 }
 
 /** PostgreSQL can store neither the character 0 nor half of a surrogate pair. */

@@ -1,3 +1,5 @@
+import { type AnswerSettings, answerSettingsFrom } from '../../config/answerSettings.ts';
+import type { Coverage, Loss } from '../../evidence/coverage.ts';
 import { ClientNames } from '../clientNames.ts';
 import type {
   AcceptedUse,
@@ -10,6 +12,7 @@ import type {
   NamingRules,
   PastClient,
   RouteQueries,
+  RouteSizes,
   RouteUse,
   SeriesPoint,
   UsageQueries,
@@ -45,6 +48,7 @@ export class LedgerReader implements UsageQueries {
   readonly brownouts: BrownoutReads;
   /** Undefined in a fleet until it is set: the store has no evidence, only the file of each gateway. */
   evidence: EvidenceReads | undefined;
+  #unrecordedCalls: (() => Promise<readonly Loss[]>) | undefined;
 
   /**
    * Without a database, every query returns no rows. `routes`: the only routes that this reader reads, by their names in the ledger.
@@ -68,6 +72,15 @@ export class LedgerReader implements UsageQueries {
   static open(file: string, namesFile?: string): LedgerReader {
     const reader = new LedgerReader(new LedgerFile(file));
     reader.readClientNames(namesFile);
+    return reader;
+  }
+
+  /** For a reader that cannot ask the gateway of the file: calls that the gateway has not recorded yet count as missing. */
+  static openAlone(file: string, namesFile?: string): LedgerReader {
+    const database = new LedgerFile(file);
+    const reader = new LedgerReader(database);
+    reader.readClientNames(namesFile);
+    reader.#unrecordedCalls = () => database.unrecordedCalls(Date.now());
     return reader;
   }
 
@@ -112,12 +125,25 @@ export class LedgerReader implements UsageQueries {
     return new LedgerReader(this.#database, { unrestricted: this, routes });
   }
 
-  async coveredSince(quiet = Number.POSITIVE_INFINITY, until?: number): Promise<number | undefined> {
-    return this.#reads.coveredSince(Math.min(maxGapMs, quiet * maxGapShare), until);
+  async coverage(version?: string, quiet = Number.POSITIVE_INFINITY, until?: number): Promise<Coverage> {
+    const unrecorded = await this.#unrecordedCalls?.();
+    return this.#reads.coverage(version, Math.min(maxGapMs, quiet * maxGapShare), until, unrecorded);
   }
 
   async namingRules(): Promise<NamingRules> {
     return { id: String(await this.#reads.meta('naming')), since: Number(await this.#reads.meta('named_since')) };
+  }
+
+  async sizes(version: string, since: number): Promise<readonly RouteSizes[]> {
+    return this.#reads.sizes(version, since);
+  }
+
+  async sizesSince(): Promise<number> {
+    return this.#reads.sizesSince();
+  }
+
+  async answerSettings(): Promise<AnswerSettings | undefined> {
+    return answerSettingsFrom(String(await this.#reads.meta('answers')));
   }
 
   async firstCalls(version: string, since: number, before = endOfTime, limit = 1e12): Promise<readonly FirstCall[]> {

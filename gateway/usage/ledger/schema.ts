@@ -4,7 +4,9 @@
 /** The SQLite application id of a ledger: the letters VGUL. */
 export const applicationId = 0x5647554c;
 /** A ledger with a higher version was written by a later release and is not touched. */
-export const schemaVersion = 8;
+export const schemaVersion = 9;
+/** The version that records how runs ended (`runs.closed`), lost calls (`losses`), and the sizes of requests (`sizes`). */
+export const lossesVersion = 9;
 
 export const subjects = ['version', 'client', 'route'] as const;
 export type Subject = (typeof subjects)[number];
@@ -47,6 +49,11 @@ const nameTables = subjects.map(
 );
 
 const acceptedColumn = 'accepted INTEGER NOT NULL DEFAULT 0';
+const lossesColumn = 'losses TEXT';
+/** The columns of sizes, in bytes. */
+export const sizeColumns = ['body', 'target', 'head'] as const;
+const outboxSizes = sizeColumns.map((column) => `${column} INTEGER NOT NULL DEFAULT 0`);
+const sizesInOutbox = `, ${outboxSizes.join(', ')}`;
 // `epoch`: the number of the run of the gateway.
 const outboxRows = `
   CREATE TABLE outbox_rows (
@@ -55,7 +62,7 @@ const outboxRows = `
     requests INTEGER NOT NULL, errors INTEGER NOT NULL, served INTEGER NOT NULL, failing INTEGER NOT NULL,
     refused INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, used INTEGER NOT NULL,
     ${acceptedColumn},
-    brownout INTEGER NOT NULL DEFAULT 0,
+    brownout INTEGER NOT NULL DEFAULT 0${sizesInOutbox},
     PRIMARY KEY (epoch, hour, version, client, route, brownout)
   ) WITHOUT ROWID;
   CREATE INDEX outbox_rows_of_batch ON outbox_rows (epoch, seq);
@@ -63,14 +70,14 @@ const outboxRows = `
 
 /**
  * The batches that wait for the shared store of a fleet. `epoch`, `seq`: the numbers of the run and of the batch in it. `rows`: the
- * batch as JSON; NULL: its rows are in `outbox_rows`. `since`: when the batch began to wait. `size`: the number of its rows. Without
- * a fleet these tables stay empty.
+ * batch as JSON; NULL: its rows are in `outbox_rows`. `losses`: the calls that may be missing, as JSON; NULL: none. `since`: when the
+ * batch began to wait. `size`: the number of its rows. Without a fleet these tables stay empty.
  */
 const outboxTables = `
   CREATE TABLE outbox (
     epoch INTEGER NOT NULL, seq INTEGER NOT NULL, began INTEGER NOT NULL, seen INTEGER NOT NULL, restarted INTEGER,
     salt TEXT NOT NULL, since INTEGER NOT NULL, size INTEGER NOT NULL DEFAULT 0, bytes INTEGER NOT NULL DEFAULT 0, rows TEXT,
-    PRIMARY KEY (epoch, seq)
+    ${lossesColumn}, PRIMARY KEY (epoch, seq)
   );
   ${outboxRows}
 `;
@@ -106,10 +113,40 @@ const evidenceTable = `
   ) WITHOUT ROWID;
 `;
 
+/**
+ * `losses`: calls of `version` ('' is all versions) from `began` to `ended` may be missing in the ledger. `counted`: all calls of a
+ * serving process up to its mark `until` are in the ledger (`callMarks.ts`). Epoch ms.
+ */
+const lossTables = `
+  CREATE TABLE losses (version TEXT NOT NULL, began INTEGER NOT NULL, ended INTEGER NOT NULL, reason TEXT NOT NULL);
+  CREATE TABLE counted (process INTEGER PRIMARY KEY, until INTEGER NOT NULL);
+`;
+
+/** Two losses with the same reason are one if the pause between them is shorter. */
+export const sameLossMs = 60_000;
+
+/**
+ * The largest body, request target and head of the requests to each route on each day (`span`) that a backend answered and that did
+ * not fail, in bytes.
+ */
+const sizesTable = `
+  CREATE TABLE sizes (
+    version INTEGER NOT NULL, span INTEGER NOT NULL, route INTEGER NOT NULL,
+    ${sizeColumns.map((column) => `${column} INTEGER NOT NULL`).join(', ')},
+    PRIMARY KEY (version, span, route)
+  ) WITHOUT ROWID;
+`;
+
+// The runs of earlier releases count as closed, so that an upgrade does not end the coverage of a ledger.
+const closedColumn = 'closed INTEGER NOT NULL DEFAULT 1';
+
 export const schema = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
-  -- When processes wrote to the ledger: between runs requests were not counted. Epoch ms.
-  CREATE TABLE runs (id INTEGER PRIMARY KEY, began INTEGER NOT NULL, seen INTEGER NOT NULL);
+  -- When processes wrote to the ledger: between runs requests were not counted. Epoch ms. closed: 1 if the run has ended, and the
+  -- ledger has all its counts, or a row in the table of losses says what is missing.
+  CREATE TABLE runs (id INTEGER PRIMARY KEY, began INTEGER NOT NULL, seen INTEGER NOT NULL, ${closedColumn});
+  ${lossTables}
+  ${sizesTable}
   ${nameTables.join('\n  ')}
   ${sumTables.join('\n')}
   ${pairTables.join('\n')}
@@ -150,6 +187,10 @@ export const addUpEvidence = `pairs = pairs + excluded.pairs, old_more = old_mor
 export const addUpRouteClient = `last = MAX(last, excluded.last), first = MIN(first, excluded.first),
   used = MAX(COALESCE(used, last), excluded.used)`;
 
+/** The same in `sizes`. A row whose sizes are not exceeded is not written. */
+export const addUpSizes = `${sizeColumns.map((column) => `${column} = MAX(${column}, excluded.${column})`).join(', ')}
+  WHERE ${sizeColumns.map((column) => `excluded.${column} > ${column}`).join(' OR ')}`;
+
 const outboxColumns =
   'epoch, seq, version, client, route, hour, requests, errors, served, failing, refused, first, last, used, accepted';
 
@@ -163,13 +204,15 @@ const outcomeColumns = subjects.flatMap((subject) =>
 
 /**
  * The statements that migrate a ledger to the next version, by its current version. Earlier releases did not record which
- * requests failed, so all of them count as use. `replace` removes the columns that a later migration adds with ALTER TABLE.
+ * requests failed, so all of them count as use. They recorded no sizes, so `sizes_since` says from when on these are known. `replace`
+ * removes the columns that a later migration adds with ALTER TABLE.
  */
 export const migrations: Readonly<Record<number, string>> = {
   1: `${pairTables.join('\n').replaceAll(`${pairOutcomes.join(', ')},`, '')} PRAGMA user_version = 2;`,
   2: `${outcomeColumns.join('\n')} ALTER TABLE version_client ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
     UPDATE version_client SET used = last; PRAGMA user_version = 3;`,
-  3: `${outboxTables.replace(`${acceptedColumn},`, '')} PRAGMA user_version = 4;`,
+  3: `${outboxTables.replace(`${acceptedColumn},`, '').replace(`${lossesColumn},`, '').replace(sizesInOutbox, '')}
+    PRAGMA user_version = 4;`,
   4: `${['pair_hour', 'pair_day'].flatMap((table) => pairOutcomes.map((column) => `ALTER TABLE ${table} ADD COLUMN ${column};`)).join('\n')}
     ALTER TABLE route_client ADD COLUMN first INTEGER; ALTER TABLE route_client ADD COLUMN used INTEGER;
     ALTER TABLE version_client ADD COLUMN ${acceptedColumn}; ALTER TABLE outbox_rows ADD COLUMN ${acceptedColumn};
@@ -177,9 +220,12 @@ export const migrations: Readonly<Record<number, string>> = {
   // A primary key cannot be changed, so the rows are copied.
   5: `${brownoutTable}
     ALTER TABLE outbox_rows RENAME TO former_outbox_rows; DROP INDEX outbox_rows_of_batch;
-    ${outboxRows}
+    ${outboxRows.replace(sizesInOutbox, '')}
     INSERT INTO outbox_rows (${outboxColumns}) SELECT ${outboxColumns} FROM former_outbox_rows;
     DROP TABLE former_outbox_rows; PRAGMA user_version = 6;`,
   6: `${brownoutRecords} PRAGMA user_version = 7;`,
   7: `${evidenceTable} PRAGMA user_version = 8;`,
+  8: `ALTER TABLE runs ADD COLUMN ${closedColumn}; ALTER TABLE outbox ADD COLUMN ${lossesColumn}; ${lossTables} ${sizesTable}
+    ${outboxSizes.map((column) => `ALTER TABLE outbox_rows ADD COLUMN ${column};`).join(' ')}
+    INSERT INTO meta VALUES ('sizes_since', CAST(unixepoch('subsec') * 1000 AS INTEGER)); PRAGMA user_version = 9;`,
 };

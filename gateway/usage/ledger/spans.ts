@@ -9,6 +9,15 @@ export const msPerSpan = { hour: hourMs, day: dayMs, block: 30 * dayMs } as cons
 /** How long the requests of clients and routes are kept per hour. After that, they are kept per day. */
 export const hoursKeptMs = 8 * dayMs;
 
+/**
+ * The start of a period whose requests are counted exactly, by client, route and version alike: the start of the hour, or of the day
+ * (UTC) if some of its hours are no longer kept for clients and routes, or if `shortest` is `day`.
+ */
+export function countedSince(since: number, until: number, shortest: 'hour' | 'day'): number {
+  const areHoursKept = until - since <= hoursKeptMs - dayMs;
+  return spanAt(areHoursKept ? shortest : 'day', since) * (areHoursKept ? msPerSpan[shortest] : dayMs);
+}
+
 /** Later than any request. */
 export const endOfTime = 100_000 * msPerSpan.block;
 

@@ -1,7 +1,8 @@
-import type { FirstCall, InstanceDay, SeriesPoint, UsageSums } from '../usageQueries.ts';
+import { type Coverage, coverageOf, type Loss } from '../../evidence/coverage.ts';
+import type { FirstCall, InstanceDay, RouteSizes, SeriesPoint, UsageSums } from '../usageQueries.ts';
 import { otherClients } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
-import type { Subject } from './schema.ts';
+import { lossesVersion, type Subject } from './schema.ts';
 import { beginOf, dayMs, endOfTime, msPerSpan, type SpanLength, type SpanRange, spanAt, spansOf } from './spans.ts';
 
 /** `id` and `name` are those of the version, client or route. */
@@ -48,21 +49,29 @@ export class SqlReads {
     return { begin: row.first * dayMs, end: (row.last + 1) * dayMs };
   }
 
-  /** Since when gateways have run without a pause longer than `maxGap` ms. `until`: only the time before it counts. */
-  async coveredSince(maxGap: number, until?: number): Promise<number | undefined> {
-    // Sorted by the end, the latest first. Runs may overlap.
-    const runs = await this.#database.all<{ began: number; seen: number }>(
-      'SELECT began, seen FROM runs ORDER BY seen DESC',
+  /**
+   * What the ledger covers of `version`, or of all versions. A pause of at most `maxGap` ms is no gap if the run before it was closed.
+   * `unrecorded`: losses that the ledger does not have.
+   */
+  async coverage(
+    version: string | undefined,
+    maxGap: number,
+    until?: number,
+    unrecorded: readonly Loss[] = [],
+  ): Promise<Coverage> {
+    const hasLosses = (await this.#database.schemaVersion()) >= lossesVersion;
+    // Runs of earlier releases count as closed. In the store of a fleet, several runs are open at a time; the view `losses` has the
+    // unclean ends.
+    const closed = hasLosses && !this.#database.isShared ? 'closed' : '1 AS closed';
+    const rows = await this.#database.all<{ began: number; seen: number; closed: number }>(
+      `SELECT began, seen, ${closed} FROM runs`,
     );
-    let since = until;
-    for (const { began, seen } of runs) {
-      if (until !== undefined && began > until) continue;
-      if (since !== undefined && since - seen > maxGap) break;
-      since = Math.min(began, since ?? began);
-    }
-    if (since === undefined) return undefined;
-    // Coverage never begins before these instants, even if a gateway ran before.
-    return Math.max(since, Number(await this.meta('kept_from')), Number(await this.meta('covered_from')));
+    const losses = hasLosses
+      ? await this.#database.all<Loss>('SELECT version, began AS "from", ended AS until, reason FROM losses')
+      : [];
+    const runs = rows.map(({ began, seen, closed }) => ({ began, seen, closed: closed === 1 }));
+    const notBefore = Math.max(Number(await this.meta('kept_from')), Number(await this.meta('covered_from')));
+    return coverageOf(runs, [...losses, ...unrecorded], { notBefore, maxGap, until }, version);
   }
 
   /** The sums of each version, or of each route of `version`. */
@@ -156,6 +165,21 @@ export class SqlReads {
         WHERE span >= ? ${version === undefined ? '' : 'AND name = ?'} ORDER BY span, name`,
       [spanAt(step, since), ...versionValues],
     );
+  }
+
+  /** The largest requests to each route of a version on each day. Nothing in a ledger of an earlier release. */
+  async sizes(version: string, since: number): Promise<readonly RouteSizes[]> {
+    if ((await this.#database.schemaVersion()) < lossesVersion) return [];
+    return this.#database.all(
+      `SELECT name AS route, ${spanStartSql('day')} AS at, body, target, head FROM sizes JOIN routes ON routes.id = route
+        WHERE version = ? AND span >= ?`,
+      [await this.idOf(version), spanAt('day', since)],
+    );
+  }
+
+  async sizesSince(): Promise<number> {
+    const hasSizes = (await this.#database.schemaVersion()) >= lossesVersion;
+    return hasSizes ? Number(await this.meta('sizes_since')) : Number.POSITIVE_INFINITY;
   }
 
   /** The names of the gateways that share the ledger; undefined if there is only one. */

@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { Loss } from '../../evidence/coverage.ts';
 import { namingRulesIdOf, saltFrom } from '../counting/identification.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
+import type { MarksAtStart } from './callMarks.ts';
 import { addEvidenceRows } from './evidence.ts';
 import { damageIn, inTransaction, openLedgerFile } from './file.ts';
 import { deleteOld, latestRequest, setFutureToPresent } from './maintenance.ts';
 import { Outbox, type OutboxState } from './outbox.ts';
+import { sameLossMs } from './schema.ts';
+import { type RecordedMarks, recordedMarks, unrecordedCalls } from './unrecordedCalls.ts';
 import { type LedgerSettings, nameLimitsOf } from './writableLedger.ts';
 import { LedgerWriter } from './writer.ts';
 
@@ -38,6 +42,10 @@ export class SqliteStore {
   #salt: string;
   /** The hash that the file has of the rules for client names; undefined: not read yet. */
   #namingRulesId: string | undefined;
+  /** The unmarked clients in the file, as text; undefined: not written yet. */
+  #unmarkedClients: string | undefined;
+  /** The answer settings in the file, as text; undefined: not read yet. */
+  #answerSettings: string | undefined;
   /** The state of the file and its journal after the last transaction. */
   #lastStats: { readonly file: Stats; readonly journal: Stats };
   /** The id of this run in the table of runs; undefined: the run is not stored yet. */
@@ -48,6 +56,10 @@ export class SqliteStore {
   #added: { rows: UsageBatch; spool: number } | undefined;
   /** Whether the current transaction restarts coverage. */
   #isRestart = false;
+  /** The calls that may be missing, as the current transaction records them. */
+  #losses: readonly Loss[] = [];
+  /** Whether the current transaction closes the run. */
+  #isClosing = false;
 
   /** `outbox`: set in a fleet. `now`: epoch ms. `instance`: the id of this gateway, used if the file has none. */
   constructor(file: string, salt: string, outbox?: { readonly now: number; readonly instance: string | undefined }) {
@@ -111,10 +123,12 @@ export class SqliteStore {
     this.#writer.takeFolded();
     this.#added = undefined;
     this.#isRestart = false;
+    this.#losses = [];
+    this.#isClosing = false;
     const salt = this.#salt;
     try {
       work();
-      if (this.#added || this.#isRestart) this.#appendToOutbox(began, now);
+      if (this.#added || this.#isRestart || this.#losses.length > 0) this.#appendToOutbox(began, now);
       const run = this.#recordRun(began, now);
       database.exec('COMMIT');
       this.#run = run;
@@ -124,7 +138,7 @@ export class SqliteStore {
     } catch (error) {
       this.#writer.clearCaches();
       this.#salt = salt;
-      this.#namingRulesId = undefined;
+      this.#namingRulesId = this.#answerSettings = undefined;
       if (database.isTransaction) database.exec('ROLLBACK');
       throw error;
     }
@@ -164,6 +178,23 @@ export class SqliteStore {
     this.#namingRulesId = namingRulesId;
   }
 
+  /** Stores the settings under which requests are answered. Within `transaction`. */
+  storeAnswerSettings({ answers }: LedgerSettings): void {
+    if (answers === undefined) return;
+    const text = JSON.stringify(answers);
+    if (text === this.#answerSettings) return;
+    this.#setMeta('answers', text);
+    this.#answerSettings = text;
+  }
+
+  /** Stores whose calls are not marked. Within `transaction`. */
+  storeUnmarkedClients({ unmarked = [] }: LedgerSettings): void {
+    const text = JSON.stringify(unmarked);
+    if (text === this.#unmarkedClients) return;
+    this.#setMeta('unmarked', text);
+    this.#unmarkedClients = text;
+  }
+
   /** Adds what was decided about brownouts. Of the stored decisions, only `approved` is replaced. Within `transaction`. */
   saveBrownouts(records: readonly BrownoutRecord[]): void {
     const save = this.#database.prepare(`INSERT INTO brownouts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
@@ -195,10 +226,73 @@ export class SqliteStore {
 
   /** Restarts coverage: no quiet period begins before this run. Within `transaction`. */
   restartCoverage(): void {
-    this.#database.exec('DELETE FROM runs');
+    // The marks in `counted` may be in the future, by a clock that was ahead.
+    this.#database.exec('DELETE FROM runs; DELETE FROM counted');
     if (this.#outbox) this.#database.exec(`DELETE FROM meta WHERE key = 'alone'`);
     this.#run = undefined;
     this.#isRestart = true;
+  }
+
+  /**
+   * Closes the runs of earlier processes, and records the calls that may be missing because they did not end cleanly, or because the
+   * file is an older copy. `found`: the marks of their calls; undefined: not known. Within `transaction`, before the first `add`.
+   */
+  closeEarlierRuns(found: MarksAtStart | undefined, now: number, { unmarked }: LedgerSettings): readonly Loss[] {
+    const losses = unrecordedCalls(this.#database, found, now, unmarked);
+    this.addLosses(losses);
+    this.#database.exec('UPDATE runs SET closed = 1 WHERE closed = 0; DELETE FROM counted');
+    this.saveCounted((found?.marks ?? []).map(({ process, at }) => [process, at]));
+    const own: RecordedMarks | undefined = found?.own && { bootId: found.bootId, file: found.own };
+    this.#setMeta('marks', recordedMarks(own));
+    return losses;
+  }
+
+  /** Closes the runs of an earlier thread of this process. Nothing that it counted is missing. Within `transaction`. */
+  closeRunOfEarlierThread(): void {
+    this.#database.exec('UPDATE runs SET closed = 1 WHERE closed = 0');
+  }
+
+  /** Records that calls may be missing. Within `transaction`. */
+  addLosses(losses: readonly Loss[]): void {
+    const extend = this.#database.prepare(
+      'UPDATE losses SET ended = MAX(ended, ?) WHERE version = ? AND reason = ? AND ended >= ?',
+    );
+    const add = this.#database.prepare('INSERT INTO losses (version, began, ended, reason) VALUES (?, ?, ?, ?)');
+    for (const { version, from, until, reason } of losses) {
+      // A worker that dies again and again must not fill the table.
+      const { changes } = extend.run(until, version, reason, from - sameLossMs);
+      if (changes === 0) add.run(version, from, until, reason);
+    }
+    this.#losses = [...this.#losses, ...losses];
+  }
+
+  /**
+   * By how many ms the wall clock was set forward (below 0: back) since the last run, if the machine has not restarted since. 0: not
+   * known. `offset`: the wall clock minus the monotonic one.
+   */
+  clockChange(bootId: string, offset: number): number {
+    const value = this.#database.prepare(`SELECT value FROM meta WHERE key = 'clock'`).get()?.['value'];
+    const [lastBootId, lastOffset] = String(value ?? '').split(' ');
+    return bootId !== '' && lastBootId === bootId ? offset - Number(lastOffset) : 0;
+  }
+
+  /** Within `transaction`. */
+  recordClock(bootId: string, offset: number): void {
+    this.#setMeta('clock', `${bootId} ${offset}`);
+  }
+
+  /** Records up to which mark the calls of each process are counted. Within `transaction`. */
+  saveCounted(counted: Iterable<readonly [process: number, until: number]>): void {
+    const save = this.#database.prepare(
+      'INSERT INTO counted VALUES (?, ?) ON CONFLICT DO UPDATE SET until = MAX(until, excluded.until)',
+    );
+    for (const [process, until] of counted) save.run(process, until);
+  }
+
+  /** Records that this run has ended, and that all its counts are in the file. Within `transaction`. */
+  closeRun(): void {
+    this.#isClosing = true;
+    this.#outbox?.close();
   }
 
   /** Sets every later instant to `now`. Within `transaction`. */
@@ -223,9 +317,13 @@ export class SqliteStore {
     if (this.#database.isOpen) this.#database.close();
   }
 
+  #setMeta(key: string, value: string): void {
+    this.#database.prepare('INSERT OR REPLACE INTO meta VALUES (?, ?)').run(key, value);
+  }
+
   #appendToOutbox(began: number, now: number): void {
     const { rows, spool } = this.#added ?? { rows: [], spool: Number.POSITIVE_INFINITY };
-    const run = { began, seen: now, restarted: this.#isRestart ? now : undefined };
+    const run = { began, seen: now, restarted: this.#isRestart ? now : undefined, losses: this.#losses };
     this.#outbox?.append(rows, run, this.#salt, spool);
   }
 
@@ -237,11 +335,14 @@ export class SqliteStore {
   }
 
   #recordRun(began: number, now: number): number {
+    const closed = this.#isClosing ? 1 : 0;
     if (this.#run === undefined) {
-      const row = this.#database.prepare('INSERT INTO runs (began, seen) VALUES (?, ?) RETURNING id').get(began, now);
+      const row = this.#database
+        .prepare('INSERT INTO runs (began, seen, closed) VALUES (?, ?, ?) RETURNING id')
+        .get(began, now, closed);
       return Number(row?.['id']);
     }
-    this.#database.prepare('UPDATE runs SET seen = MAX(seen, ?) WHERE id = ?').run(now, this.#run);
+    this.#database.prepare('UPDATE runs SET seen = MAX(seen, ?), closed = ? WHERE id = ?').run(now, closed, this.#run);
     return this.#run;
   }
 }

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import type { Loss } from '../../evidence/coverage.ts';
+import { earliest } from '../../evidence/targetHealth.ts';
 import { threadFile } from '../../shared/packageFiles.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
+import { CallMarks, type CountedMark } from './callMarks.ts';
 import { OutageNotices, WaitingRows } from './outage.ts';
 import type { OutboxState } from './outbox.ts';
 import { newSalt } from './store.ts';
@@ -31,6 +34,8 @@ interface Options {
   readonly worker?: URL;
   readonly overdueMs?: number;
   readonly closeMs?: number;
+  /** Default: the marks beside the file. */
+  readonly marks?: CallMarks;
 }
 
 interface Flush {
@@ -45,11 +50,12 @@ interface Flush {
  */
 export class ThreadedLedger implements WritableLedger {
   settings: LedgerSettings;
+  readonly marks: CallMarks;
   /** Called after each report of the thread. */
   onReport: (() => void) | undefined;
   readonly #notice: (line: string) => void;
   readonly #outageNotices: OutageNotices;
-  readonly #options: Required<Options>;
+  readonly #options: Required<Omit<Options, 'marks'>>;
   /** The same for all threads, so that a new thread skips the commands that an earlier one has carried out. */
   readonly #session = randomUUID();
   #worker: Worker | undefined;
@@ -61,6 +67,8 @@ export class ThreadedLedger implements WritableLedger {
     problem: undefined,
     lastIncident: undefined,
     unwrittenRows: 0,
+    unwrittenSince: undefined,
+    unwrittenLosses: 0,
     movedRequests: 0,
     brownouts: undefined,
     outbox: undefined,
@@ -76,6 +84,10 @@ export class ThreadedLedger implements WritableLedger {
   #lastNumber = 0;
   readonly #unanswered: { readonly command: LedgerCommand; readonly since: number }[] = [];
   readonly #backlog = new WaitingRows();
+  /** By process, the mark up to which its calls are counted with the rows of the backlog. */
+  readonly #counted = new Map<number, number>();
+  /** Whether a thread of this process has written to the file. */
+  #hasBegunRun = false;
   #flushes: Flush[] = [];
   /** A new salt that the thread has not confirmed. */
   #adopting: { readonly salt: string; readonly number: number } | undefined;
@@ -85,6 +97,7 @@ export class ThreadedLedger implements WritableLedger {
     this.settings = settings;
     this.#state = { ...this.#state, salt: newSalt(settings) };
     this.#notice = notice;
+    this.marks = options.marks ?? CallMarks.open(settings.store, Date.now(), notice);
     this.#outageNotices = new OutageNotices(notice);
     this.#options = { ...defaultOptions, ...options };
   }
@@ -126,9 +139,15 @@ export class ThreadedLedger implements WritableLedger {
     return this.#backlog.size + this.#state.unwrittenRows + (this.#isOverdue() ? this.#unansweredRows : 0);
   }
 
+  get unwrittenSince(): number | undefined {
+    const overdueSince = this.#isOverdue() && this.#unansweredRows > 0 ? Date.now() - this.#oldestAge() : undefined;
+    return earliest(earliest(this.#backlog.since, this.#state.unwrittenSince), overdueSince);
+  }
+
   /** Whether the file has all rows that were added. */
   get hasWrittenAll(): boolean {
-    return this.#unansweredRows + this.#backlog.size + this.#state.unwrittenRows === 0;
+    const { unwrittenRows, unwrittenLosses } = this.#state;
+    return this.#unansweredRows + this.#backlog.size + unwrittenRows + unwrittenLosses === 0;
   }
 
   get movedRequests(): number {
@@ -142,13 +161,20 @@ export class ThreadedLedger implements WritableLedger {
     this.#send({ kind: 'configure', settings: this.settings });
   }
 
-  add(batch: UsageBatch): void {
+  add(batch: UsageBatch, counted?: CountedMark): void {
     if (this.#closing) return;
     if (this.#worker === undefined) this.#restart();
-    if (this.#unanswered.length < maxUnanswered && this.#backlog.size === 0) this.#send({ kind: 'write', batch });
-    else {
-      this.#movedBefore += this.#backlog.keepOrFold(batch);
-    }
+    if (counted) this.#counted.set(counted.process, counted.until);
+    const isBehind = this.#unanswered.length >= maxUnanswered || this.#backlog.size > 0;
+    if (isBehind) this.#movedBefore += this.#backlog.keepOrFold(batch);
+    else this.#send({ kind: 'write', batch, counted: this.#takeCounted() });
+  }
+
+  addLosses(losses: readonly Loss[], counted: CountedMark): void {
+    if (this.#closing) return;
+    // The rows that the process has counted before are written first.
+    while (this.#backlog.size > 0) this.#sendBacklog();
+    this.#send({ kind: 'losses', losses, counted });
   }
 
   /** Removes a batch that the shared store has. */
@@ -196,6 +222,7 @@ export class ThreadedLedger implements WritableLedger {
 
   async #close(): Promise<void> {
     while (this.#backlog.size > 0) this.#sendBacklog();
+    if (this.#counted.size > 0) this.#send({ kind: 'write', batch: [], counted: this.#takeCounted() });
     this.#send({ kind: 'close' });
     const worker = this.#worker as Worker;
     worker.ref();
@@ -231,7 +258,13 @@ export class ThreadedLedger implements WritableLedger {
   #sendBacklog(): void {
     const { rows, remove } = this.#backlog.first(rowsPerCommand);
     remove();
-    this.#send({ kind: 'write', batch: rows });
+    this.#send({ kind: 'write', batch: rows, counted: this.#backlog.size > 0 ? [] : this.#takeCounted() });
+  }
+
+  #takeCounted(): CountedMark[] {
+    const counted = [...this.#counted].map(([process, until]) => ({ process, until }));
+    this.#counted.clear();
+    return counted;
   }
 
   /** Starts a new thread and sends it every unanswered command. */
@@ -247,6 +280,8 @@ export class ThreadedLedger implements WritableLedger {
       salt: this.salt,
       session: this.#session,
       gapReason: this.#gapReason,
+      marksAtStart: this.marks.atStart,
+      continuesRun: this.#hasBegunRun,
     };
     const worker = new Worker(this.#options.worker, { workerData });
     this.#worker = worker;
@@ -262,6 +297,10 @@ export class ThreadedLedger implements WritableLedger {
   #onState(state: LedgerReport): void {
     this.#state = state;
     this.#failure = this.#gapReason = undefined;
+    if (state.problem === undefined && !this.#hasBegunRun) {
+      this.#hasBegunRun = true;
+      this.marks.onRecorded();
+    }
     this.#outageNotices.recovered('The usage ledger is written again.');
     if (this.#adopting && this.#adopting.number <= state.number) this.#adopting = undefined;
     while ((this.#unanswered[0]?.command.number ?? Number.POSITIVE_INFINITY) <= state.number) this.#unanswered.shift();
@@ -278,13 +317,15 @@ export class ThreadedLedger implements WritableLedger {
     if (worker !== this.#worker) return;
     this.#worker = undefined;
     if (this.#closing) return;
-    const { unwrittenRows, lastIncident, movedRequests } = this.#state;
+    const { unwrittenRows, unwrittenLosses, lastIncident, movedRequests } = this.#state;
     this.#failure = `The thread that writes the usage ledger ended: ${reason}.  A new one is started.`;
     this.#outageNotices.failed(this.#failure);
-    if (unwrittenRows > 0) this.#gapReason = `${unwrittenRows} rows that the thread kept in memory are lost.`;
+    if (unwrittenRows + unwrittenLosses > 0)
+      this.#gapReason = `${unwrittenRows} rows that the thread kept in memory are lost.`;
     this.#incidentBefore = lastIncident ?? this.#incidentBefore;
     this.#movedBefore += movedRequests;
-    this.#state = { ...this.#state, unwrittenRows: 0, movedRequests: 0 };
+    const nothingWaits = { unwrittenRows: 0, unwrittenSince: undefined, unwrittenLosses: 0 };
+    this.#state = { ...this.#state, ...nothingWaits, movedRequests: 0 };
   }
 }
 

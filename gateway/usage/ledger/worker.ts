@@ -12,11 +12,13 @@ try {
 } catch {
   // A sandbox may forbid this call.
 }
-const { settings, salt, session, gapReason } = workerData as LedgerWorkerData;
+const { settings, salt, session, gapReason, marksAtStart, continuesRun } = workerData as LedgerWorkerData;
 const ledger = Ledger.open(settings, {
   clock: systemClock,
   salt,
   gapReason,
+  marksAtStart,
+  continuesRun,
   onNotice: (line) => post({ kind: 'notice', line }),
 });
 const noCommand = 0;
@@ -29,8 +31,9 @@ parentPort?.on('message', (command: LedgerCommand) => {
   if (command.kind === 'write') {
     // Without rows there is nothing that a later thread could write twice.
     const batchMark = command.batch.length > 0 ? `${session} ${command.number}` : undefined;
-    if (command.number > writtenNumber) ledger.add(command.batch, batchMark);
-  } else if (command.kind === 'configure') ledger.configure(command.settings);
+    if (command.number > writtenNumber) ledger.addBatch(command.batch, command.counted, batchMark);
+  } else if (command.kind === 'losses') ledger.addLosses(command.losses, command.counted);
+  else if (command.kind === 'configure') ledger.configure(command.settings);
   else if (command.kind === 'sent') ledger.removeSent(command.epoch, command.seq);
   else if (command.kind === 'adoptSalt') ledger.adoptSalt(command.salt);
   else if (command.kind === 'brownouts') ledger.saveBrownouts(command.records);
@@ -42,8 +45,21 @@ parentPort?.on('message', (command: LedgerCommand) => {
 });
 
 function report(number: number): void {
-  const { salt, problem, lastIncident, unwrittenRows, movedRequests, brownouts, outbox } = ledger;
-  post({ kind: 'state', number, salt, problem, lastIncident, unwrittenRows, movedRequests, brownouts, outbox });
+  const { salt, problem, lastIncident, unwrittenRows, unwrittenSince, unwrittenLosses, movedRequests } = ledger;
+  const { brownouts, outbox } = ledger;
+  post({
+    kind: 'state',
+    number,
+    salt,
+    problem,
+    lastIncident,
+    unwrittenRows,
+    unwrittenSince,
+    unwrittenLosses,
+    movedRequests,
+    brownouts,
+    outbox,
+  });
 }
 
 function post(message: LedgerReport | LedgerNotice): void {

@@ -1,5 +1,8 @@
+import type { AnswerSettings } from '../../config/answerSettings.ts';
 import type { UsageSettings } from '../../config/snapshot.ts';
+import type { Loss } from '../../evidence/coverage.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
+import type { CallMarks, CountedMark, MarksAtStart } from './callMarks.ts';
 import type { NameLimits } from './nameLimits.ts';
 import type { OutboxState } from './outbox.ts';
 
@@ -7,6 +10,10 @@ export type LedgerSettings = Pick<UsageSettings, 'store' | 'retention'> &
   Partial<Pick<UsageSettings, 'identify' | 'tagKey' | 'names' | 'maxClients' | 'maxRoutes'>> & {
     /** In a fleet: how much may wait for the shared store, bytes. */
     readonly spool?: number;
+    /** The settings under which the requests are answered that the ledger counts. */
+    readonly answers?: AnswerSettings;
+    /** `retire.ignore_clients`: the clients whose calls are counted, but not marked. */
+    readonly unmarked?: readonly string[];
   };
 
 /** An event that is over and after which coverage had to restart. */
@@ -30,6 +37,8 @@ export interface LedgerState {
   readonly lastIncident: Incident | undefined;
   /** Rows that wait in memory until they can be written. */
   readonly unwrittenRows: number;
+  /** Since when rows have waited in memory without a pause, epoch ms; undefined: none wait. */
+  readonly unwrittenSince: number | undefined;
   /** Requests that the ledger moved to `other clients` since the start. Those that the collector moved are not included. */
   readonly movedRequests: number;
   /** What was decided about brownouts; undefined: the file could not be opened yet. */
@@ -41,8 +50,15 @@ export interface WritableLedger extends LedgerState {
   readonly settings: LedgerSettings;
   /** Applies the settings of a reload. A changed `store`, `tagKey` or `spool` takes effect at the next start. */
   configure(settings: LedgerSettings): void;
-  /** Writes a batch, or keeps it until it can be written. An empty batch records that the gateway still runs. */
-  add(batch: UsageBatch): void;
+  /** The marks of the versions that are called. Undefined: no call is marked. */
+  readonly marks?: CallMarks | undefined;
+  /**
+   * Writes a batch, or keeps it until it can be written. An empty batch records that the gateway still runs. `counted`: with this
+   * batch, all calls of one serving process up to a mark are counted.
+   */
+  add(batch: UsageBatch, counted?: CountedMark): void;
+  /** Records that calls may be missing, as soon as the file can be written. `counted`: the calls that `losses` account for. */
+  addLosses(losses: readonly Loss[], counted: CountedMark): void;
   /** Stores what was decided about brownouts. A stored decision is replaced only if its state is `approved`. */
   saveBrownouts(records: readonly BrownoutRecord[]): void;
   /** Adds to the evidence about responses. Rows that cannot be written soon are lost. */
@@ -71,11 +87,25 @@ export interface LedgerWorkerData {
   readonly session: string;
   /** Why coverage restarts with this thread; undefined if it continues. */
   readonly gapReason: string | undefined;
+  readonly marksAtStart: MarksAtStart | undefined;
+  /** Whether an earlier thread of this process has written to the file. */
+  readonly continuesRun: boolean;
 }
 
 /** A message to the thread that writes the ledger. The thread answers each message with a `LedgerReport` of the same number. */
 export type LedgerCommand =
-  | { readonly kind: 'write'; readonly number: number; readonly batch: UsageBatch }
+  | {
+      readonly kind: 'write';
+      readonly number: number;
+      readonly batch: UsageBatch;
+      readonly counted: readonly CountedMark[];
+    }
+  | {
+      readonly kind: 'losses';
+      readonly number: number;
+      readonly losses: readonly Loss[];
+      readonly counted: CountedMark;
+    }
   | { readonly kind: 'configure'; readonly number: number; readonly settings: LedgerSettings }
   // `epoch` and `seq` are the numbers of the run and of the batch that the store of the fleet has got.
   | { readonly kind: 'sent'; readonly number: number; readonly epoch: number; readonly seq: number }
@@ -89,6 +119,8 @@ export interface LedgerReport extends LedgerState {
   readonly kind: 'state';
   /** The number of the last command that was carried out; 0: none yet. */
   readonly number: number;
+  /** Losses that wait in memory until they can be written. */
+  readonly unwrittenLosses: number;
   /** What waits for the shared store of the fleet; undefined without a fleet. */
   readonly outbox: OutboxState | undefined;
 }

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { addCounts, type Counts, type UsageBatch, type UsageRow } from '../usageRow.ts';
 import { NameFolding, type NameLimits } from './nameLimits.ts';
-import { addUpBrownout, addUpRouteClient, addUpSums, type Subject, subjects } from './schema.ts';
+import { addUpBrownout, addUpRouteClient, addUpSizes, addUpSums, type Subject, subjects } from './schema.ts';
 import { msPerSpan, type SpanLength, spanAt } from './spans.ts';
 
 const lengthNames = Object.keys(msPerSpan) as SpanLength[];
@@ -25,6 +25,7 @@ export class LedgerWriter {
   readonly #addRouteClient: StatementSync;
   readonly #pairStatements: readonly SpanStatement[];
   readonly #addBrownout: StatementSync;
+  readonly #addSizes: StatementSync;
   readonly #setMark: StatementSync;
   readonly #folding: NameFolding;
 
@@ -46,6 +47,8 @@ export class LedgerWriter {
     );
     this.#addBrownout = database.prepare(`INSERT INTO brownout_client VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
       SET ${addUpBrownout}`);
+    this.#addSizes = database.prepare(`INSERT INTO sizes VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+      SET ${addUpSizes}`);
     this.#setMark = database.prepare(
       `INSERT INTO meta VALUES ('mark', ?) ON CONFLICT DO UPDATE SET value = excluded.value`,
     );
@@ -57,7 +60,20 @@ export class LedgerWriter {
     if (batchMark !== undefined) this.#setMark.run(batchMark);
     const { versions, clients, routes, pairs } = sumsOf(batch);
     for (const sum of versions) this.#addSum('version', sum);
-    for (const sum of routes) this.#addSum('route', sum);
+    for (const sum of routes) {
+      this.#addSum('route', sum);
+      const { version, item, hour, body, target, head } = sum;
+      // Without a target, no request was answered.
+      if (target > 0)
+        this.#addSizes.run(
+          this.#id('version', version),
+          spanAt('day', hour),
+          this.#id('route', item),
+          body,
+          target,
+          head,
+        );
+    }
     for (const sum of clients) {
       this.#addSum('client', sum);
       const ids = [this.#id('version', sum.version), this.#id('client', sum.item)];

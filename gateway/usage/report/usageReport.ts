@@ -1,4 +1,6 @@
+import { evidenceOf } from '../callFacts.ts';
 import { type LedgerRoute, requestsWithoutRoute } from '../counting/routeNames.ts';
+import { countedSince } from '../ledger/spans.ts';
 import type { InstanceDay, RouteQueries, SeriesPoint, UsageQueries, UsageSums } from '../usageQueries.ts';
 import { isSingleClient, otherClients } from '../usageRow.ts';
 import {
@@ -18,7 +20,7 @@ export interface UsageReportQuery {
   readonly version: string | undefined;
   /** Only the requests to this route of `version`. Undefined: to all. */
   readonly route?: LedgerRoute | undefined;
-  /** Epoch ms. */
+  /** Epoch ms. The report begins at the start of this hour, or of this day if hours are not counted for all its rows. */
   readonly since: number;
   readonly until: number;
   readonly step: 'hour' | 'day';
@@ -26,6 +28,8 @@ export interface UsageReportQuery {
   readonly instance?: string | undefined;
   /** The successor of a version; undefined: it has none. */
   readonly successor: (version: string) => string | undefined;
+  /** For reports by route: the status with which the successor was seen to lack the counterpart of a route; undefined: not seen. */
+  readonly missingStatus?: (version: string, route: string) => number | undefined;
   /** Undefined: all rows. */
   readonly page?: UsagePage | undefined;
 }
@@ -41,10 +45,13 @@ export interface UsageReport {
   /** The gateway that is reported on; absent: all of them. */
   readonly instance?: string;
   readonly step: 'hour' | 'day';
+  /** The start of an hour or of a day: all counts are of the time from then to `until`. */
   readonly since: string;
   readonly until: string;
-  /** Null: the ledger is empty. */
+  /** Since when every call of the version, or of all versions, is in the ledger. Null: the ledger is empty. */
   readonly covered_since: string | null;
+  /** The same, within the period: `since`, or later. Earlier counts may be too low. */
+  readonly counted_since: string | null;
   /** Why the ledger cannot be written or read. Then rows may be missing. */
   readonly problem: string | null;
   /** Every problem of the ledger, including `problem`. */
@@ -60,9 +67,11 @@ export interface UsageReport {
   readonly rows: readonly ReportRow[];
 }
 
-export async function usageReport(queries: UsageQueries, query: UsageReportQuery): Promise<UsageReport> {
-  const { by, version, route, instance, step, since, until } = query;
-  const coveredSince = await queries.coveredSince();
+export async function usageReport(queries: UsageQueries, asked: UsageReportQuery): Promise<UsageReport> {
+  const { by, version, route, instance, step, until } = asked;
+  const isByDay = instance !== undefined || (by === 'day' && step === 'day');
+  const since = countedSince(asked.since, until, isByDay ? 'day' : 'hour');
+  const query = { ...asked, since };
   const routeQueries = route ? await queries.ofRoutes(route.names) : queries;
   const allRows = await rowsBy[by](queries, query, routeQueries);
   const { rows, total } = pageOf(allRows, query.page ?? {});
@@ -70,6 +79,7 @@ export async function usageReport(queries: UsageQueries, query: UsageReportQuery
   const routeMembers = route && version !== undefined ? await routeFields(route, version, since, queries) : {};
   // `other clients` are counted for the whole fleet.
   const folded = instance === undefined ? await foldedIn(queries, routeQueries, query) : 0;
+  const evidence = await evidenceOf(queries, { version, now: until, quiet: until - since, since });
   return {
     by,
     version: version ?? null,
@@ -78,7 +88,8 @@ export async function usageReport(queries: UsageQueries, query: UsageReportQuery
     step,
     since: new Date(since).toISOString(),
     until: new Date(until).toISOString(),
-    covered_since: coveredSince === undefined ? null : new Date(coveredSince).toISOString(),
+    covered_since: evidence.coveredSince === undefined ? null : rfc3339(evidence.coveredSince),
+    counted_since: evidence.countedSince === undefined ? null : rfc3339(evidence.countedSince),
     // Read last, because the queries above set it.
     problem: queries.problem ?? null,
     problems: queries.problems,
@@ -137,7 +148,9 @@ const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
     eachVersion(queries, query, async (version) => {
       const routes = await routeQueries.byRoute(version, query.since);
       return routes.map(({ route, requests, errors, failing, clients, last }) => {
-        return { version, route, requests, errors, failing, clients, last: rfc3339(last) };
+        const successorStatus = query.missingStatus?.(version, route) ?? null;
+        const counts = { requests, errors, failing, clients, last: rfc3339(last) };
+        return { version, route, ...counts, successor_status: successorStatus };
       });
     }),
 

@@ -17,9 +17,10 @@ describe('/api/usage', () => {
         by: 'version',
         version: null,
         step: 'day',
-        since: '2026-10-22T12:34:56.000Z',
+        since: '2026-10-22T00:00:00.000Z',
         until: '2026-11-21T12:34:56.000Z',
         covered_since: '2026-08-13T12:34:56.000Z',
+        counted_since: '2026-10-22T00:00:00.000Z',
         problem: null,
         problems: [],
         folded: 0,
@@ -96,6 +97,7 @@ describe('/api/usage', () => {
           failing: 0,
           clients: 1,
           last: '2026-11-20T12:34:56.000Z',
+          successor_status: null,
         },
         {
           version: 'v1',
@@ -105,6 +107,7 @@ describe('/api/usage', () => {
           failing: 0,
           clients: 1,
           last: '2026-11-21T11:34:56.000Z',
+          successor_status: null,
         },
       ],
     ],
@@ -219,7 +222,10 @@ describe('/api/versions/v1/retirement', () => {
   it('is a verdict with its facts', async () => {
     const { status, json } = await get('/api/versions/v1/retirement', undefined, { ignore_clients: ['curl'] });
     const { reasons, notes, facts, ...rest } = json();
-    expect([status, rest]).toEqual([200, { version: 'v1', answer: 'no', asked_at: '2026-11-21T12:34:56.000Z' }]);
+    expect([status, rest]).toEqual([
+      200,
+      { version: 'v1', question: 'retire', answer: 'no', known: true, asked_at: '2026-11-21T12:34:56.000Z' },
+    ]);
     expect(reasons).toEqual([
       {
         code: 'clients_left',
@@ -254,9 +260,11 @@ describe('/api/versions/v1/retirement', () => {
       client_count: 1,
       new_clients: [expect.objectContaining({ client: 'x-client-id:ios' })],
       routes_without_counterpart: [],
+      routes_missing_in_successor: [],
+      routes_with_unknown_counterpart: [{ route: 'GET /drinks' }, { route: 'GET /old' }],
       in_flight: 0,
       waiting: 0,
-      successor: { version: 'v2', health: 'unknown', targets: 0, healthy: 0 },
+      successor: { version: 'v2', health: 'unknown', targets: 0, healthy: 0, not_tried: 0 },
     });
     expect([clients[0].client, ignored[0].client]).toEqual(['x-client-id:ios', 'user-agent:curl']);
     expect(trend).toMatchObject({ kind: 'not falling', zero: null, days: { length: 30 } });

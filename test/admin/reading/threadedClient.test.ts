@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { rmSync, writeFileSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
 import { answerTo } from '../../../gateway/admin/reading/answers.ts';
@@ -8,7 +9,8 @@ import { snapshotFrom } from '../../../gateway/config/load.ts';
 import { startGateway } from '../../../gateway/runtime/gateway.ts';
 import type { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
 import { startBackend } from '../../support/backend.ts';
-import { hour, ledgerWith, row } from '../../support/ledgerWith.ts';
+import { day, hour, ledgerWith, row } from '../../support/ledgerWith.ts';
+import { idleState } from '../../support/liveState.ts';
 import { crowded } from './crowd.ts';
 
 const now = Date.now();
@@ -76,7 +78,7 @@ it('starts a new thread after one ended', async () => {
   const { ledger } = ledgerWith([row('v1', 'a', now - hour)], now - 3 * hour);
   const client = clientOf(ledger);
   // Without a report the query throws, which ends the thread.
-  const broken = client.query('retirement', snapshot, { version: 'v1', quiet: hour, report: null as never, now });
+  const broken = client.query('retirement', snapshot, { version: 'v1', quiet: hour, state: null as never, now });
   await expect(broken).rejects.toThrow(/The thread that reads the usage ledger has ended: /);
   expect((await usage(client)).rows).toHaveLength(1);
 });
@@ -89,6 +91,41 @@ it('answers queries in their order, and none once it is closed', async () => {
   expect(done).toEqual(['v1', 'v2', 'v1']);
   await client.close();
   await expect(usage(client)).rejects.toThrow('The gateway stops.');
+});
+
+it('answers a verdict, a plan and the reload guard while slow reports run and wait', { timeout: 300_000 }, async () => {
+  const { ledger } = crowded(20_000, now);
+  const client = clientOf(ledger, 300_000);
+  const done: string[] = [];
+  const note = (name: string) => (): unknown => done.push(name);
+  const state = idleState;
+  const plan = { since: now - day, now, at: now, candidate: { retired: 'v2' }, state };
+  const guard = { since: now - hour, now, quiet: hour, live: state.facts, newFreezes: [], newAdapters: [] };
+  await Promise.all([
+    ...Array.from({ length: 8 }, () => usage(client, { by: 'migration', version: 'v1' }).then(note('report'))),
+    client.query('recentUse', snapshot, guard).then(note('guard')),
+    client.query('retirement', snapshot, { version: 'v2', quiet: hour, state, now }).then(note('verdict')),
+    client.query('plan', snapshot, plan).then(note('plan')),
+  ]);
+  expect(done.filter((name) => name !== 'report')).toEqual(['guard', 'verdict', 'plan']);
+  // All reports wait for each other, so the last one ends long after the first.
+  expect(done.at(-1)).toBe('report');
+});
+
+it('uses one thread as long as queries do not overlap', async () => {
+  const { ledger } = ledgerWith([row('v1', 'a', now - hour)], now - 3 * hour);
+  const client = clientOf(ledger);
+  let started = 0;
+  const onWorker = (): void => {
+    started += 1;
+  };
+  subscribe('worker_threads', onWorker);
+  onTestFinished(() => void unsubscribe('worker_threads', onWorker));
+  for (let count = 0; count < 3; count += 1) {
+    await usage(client);
+    await client.query('retirement', snapshot, { version: 'v1', quiet: hour, state: idleState, now });
+  }
+  expect(started).toBe(1);
 });
 
 const clients = 20_000;

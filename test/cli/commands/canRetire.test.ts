@@ -45,12 +45,13 @@ describe('can-retire', () => {
   deprecation  2026-09-01
   sunset       2026-11-01
   requests     1,204 in the last 7 days, 60.2% of all 2,000
-  clients      1
-  trend        no requests in 7 days  ······························
-  in flight    0
+  clients      1 in the last 7 days
+  trend        no requests in the last 7 complete days  ······························ 30 complete days
+  in flight    0 now
   successor    /v2, unknown
   ledger       starts 100 days ago
 
+  in the last 7 days, the quiet period:
   client           requests  errors  routes                  last call
   x-client-id:ios  1,204     4       1: GET /drinks (1,204)  3 h ago
 `);
@@ -63,7 +64,7 @@ describe('can-retire', () => {
     expect(stdout).toContain(
       '  At least 1 client made 5,204 requests to /v1 in the last 7 days, 100% of all: x-client-id:ios (last call 3 h ago, 1,204 requests); and 4,000 requests of clients beyond usage.max_clients, which are counted together as other clients.\n',
     );
-    expect(stdout).toContain('  clients      at least 1\n');
+    expect(stdout).toContain('  clients      at least 1 in the last 7 days\n');
     expect(stdout).not.toMatch(/^ +other clients/m);
   });
 
@@ -83,7 +84,7 @@ describe('can-retire', () => {
     const expected = await canRetire(['/v1'], visits(99, 69, 39, 9));
     expect(expected.code).toBe(1);
     expect(expected.stdout).toMatch(
-      /^Can \/v1 be retired\? {2}not yet\n\n {2}1 client of \/v1 usually pauses for about 7 days .+: x-client-id:payroll \(last call 9 days ago, usually every 30 days, 160 requests\)\.\n/,
+      /^Can \/v1 be retired\? {2}not yet\n\n {2}1 client of \/v1 usually pauses for about 7 days .+: x-client-id:payroll \(last call 9 days ago, usually every 30 days, 160 requests since 2026-08-14\)\.\n/,
     );
     expect((await canRetire(['/v1'], visits(99, 92, 85, 78))).code).toBe(0);
   });
@@ -92,7 +93,7 @@ describe('can-retire', () => {
     const { code, stdout } = await canRetire(['/v1'], [row('v1', 'x-client-id:once', now - 9 * day, { requests: 40 })]);
     expect(code).toBe(0);
     expect(stdout).toContain(
-      '\n  Clients that called before the last 7 days and not since: x-client-id:once (last call 9 days ago, 40 requests).\n',
+      '\n  Clients that called before the last 7 days and not since: x-client-id:once (last call 9 days ago, 40 requests since 2026-11-12).\n',
     );
   });
 

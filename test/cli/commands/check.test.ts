@@ -106,7 +106,7 @@ it('accepts a file that only has warnings, except with --strict', async () => {
   const json = await runIn(folder, ['check', '--strict', '--format', 'json']);
   expect(json.code).toBe(1);
   expect(JSON.parse(json.stdout)).toMatchObject({
-    ok: true,
+    ok: false,
     warnings: [{ path: 'routes./v1.deprecation' }],
     versions: [
       { version: '/v1', stage: 'announced', deprecation: '2099-01-01', targets: 1, successor: '/v2' },
@@ -161,19 +161,23 @@ describe('--against-running', () => {
   const summary = '1 client would lose 3 of the 9 requests that backends answered in the last 7 days: a\x1b (3).';
 
   /** `check` against a gateway that accepts every edit, and answers a plan with this status and body. */
-  async function check(status: number, body: object, ...args: string[]) {
+  const check = (status: number, body: object, ...args: string[]) =>
+    checkAgainst({ kind: 'reloaded', changes: [], forced: [] }, status, body, ...args);
+
+  /** `check` against a gateway for which a reload has this outcome. */
+  async function checkAgainst(outcome: object, status: number, body: object, ...args: string[]) {
     const admin = await startFakeAdmin((req, res) => {
       const isPlan = req.url === '/api/plan';
       res.statusCode = isPlan ? status : 200;
-      res.end(JSON.stringify(isPlan ? body : { kind: 'reloaded', changes: [], forced: [] }));
+      res.end(JSON.stringify(isPlan ? body : outcome));
     });
     return runIn(folderWith(fine), ['check', '--against-running', '--admin', admin, ...args]);
   }
 
-  it('says which clients would lose requests, which does not change the exit code', async () => {
+  it('says which clients would lose requests, and exits 1', async () => {
     const { code, stdout } = await check(200, { ...plan, summary, total: { lost: 3 } });
     expect([code, stdout]).toEqual([
-      0,
+      1,
       expect.stringMatching(
         /would accept this file\.\n.+\n1 client would lose 3 .+: a\\x1b \(3\)\.\nversion-gateway plan lists these clients and their routes\.\n$/,
       ),
@@ -185,10 +189,57 @@ describe('--against-running', () => {
     expect(json.stdout).not.toMatch(/[\x9b\u202e]/);
   });
 
-  it('says why it is not known, such as for a gateway without a ledger', async () => {
-    const { code, stdout } = await check(503, { code: 'NO_LEDGER', detail: 'This gateway keeps no usage ledger.' });
+  const refusal = { version: 'v1', message: '/v1 is retired, but calls may be missing.', force: 'guard: {}' };
+  const notKnown = { ...plan, summary: 'It is not known.', total: { lost: 0 }, known: false };
+
+  it.each([
+    ['a loss that the plan knows of', [{ ...refusal, known: false }], { ...plan, summary, total: { lost: 3 } }, 1],
+    ['nothing that is known', [{ ...refusal, known: false }], notKnown, 3],
+    ['no plan', [{ ...refusal, known: false }], undefined, 3],
+    [
+      'calls that are known',
+      [
+        { ...refusal, known: true },
+        { ...refusal, known: false },
+      ],
+      notKnown,
+      1,
+    ],
+  ])('exits 1 for a refusal only if a loss is known: %s', async (_what, refusals, body, expected) => {
+    const status = body === undefined ? 503 : 200;
+    const { code, stdout } = await checkAgainst({ kind: 'refused', refusals }, status, body ?? {});
+    expect(code).toBe(expected);
+    expect(stdout).toContain(
+      refusals.length > 1
+        ? 'would refuse this edit, because it would break clients:\n'
+        : 'would refuse this edit, because it is not known whether clients would lose requests:\n',
+    );
+    const json = await checkAgainst({ kind: 'refused', refusals }, status, body ?? {}, '--format', 'json');
+    expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, known: expected !== 3 });
+  });
+
+  it('prints why a plan does not know what clients would lose', async () => {
+    const text = 'The usage ledger begins at 2026-11-20T09:00:00Z.';
+    const { code, stdout } = await check(200, { ...notKnown, notes: [{ code: 'ledger_short', text }] });
+    expect([code, stdout]).toEqual([3, expect.stringMatching(`\nIt is not known\\.\n${text}\n$`)]);
+  });
+
+  it('prints the warnings about new targets', async () => {
+    const warnings = ['/v2 is served by the backend of /v1.', 'a\x1b[2J'];
+    const outcome = { kind: 'reloaded', changes: ['/v2: upstream'], forced: [], warnings };
+    const { code, stdout } = await checkAgainst(outcome, 200, { ...plan, summary, total: { lost: 0 }, known: true });
     expect([code, stdout]).toEqual([
       0,
+      expect.stringContaining(
+        '\n  would change: /v2: upstream\n  warning: /v2 is served by the backend of /v1.\n  warning: a\\x1b[2J\n',
+      ),
+    ]);
+  });
+
+  it('exits 3 and says why it is not known, such as for a gateway without a ledger', async () => {
+    const { code, stdout } = await check(503, { code: 'NO_LEDGER', detail: 'This gateway keeps no usage ledger.' });
+    expect([code, stdout]).toEqual([
+      3,
       expect.stringMatching(/\nIt is not known which clients would lose requests: .+ keeps no usage ledger\.\n$/),
     ]);
   });

@@ -1,9 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { importLedger } from '../../../gateway/fleet/importLedger.ts';
+import { Membership } from '../../../gateway/fleet/membership.ts';
 import { Postgres } from '../../../gateway/fleet/postgres.ts';
+import { schemaName } from '../../../gateway/fleet/schema.ts';
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import { gatewayState, identity } from '../../fleet/gatewayRow.ts';
 import { refusedUrl } from '../../support/gateway.ts';
 import { ledgerWith, row } from '../../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
@@ -108,12 +111,29 @@ describe('the number of calls of a route', () => {
       return repository;
     }
 
-    it('comes from the shared ledger', async () => {
+    /** A store with the rows. */
+    async function filledStore(): Promise<{ store: string; postgres: Postgres }> {
       const store = await server.database();
       const postgres = await Postgres.open({ store, passwordFile: undefined });
-      await importLedger(postgres, ledgerWith(rows, now - 100 * dayMs).file);
-      await postgres.close();
+      onTestFinished(() => postgres.close());
+      const { file, ledger } = ledgerWith(rows, now - 100 * dayMs);
+      ledger.close();
+      await importLedger(postgres, file);
+      return { store, postgres };
+    }
+
+    it('comes from the shared ledger', async () => {
+      const { store } = await filledStore();
       expect(await told(fleetRepository(store))).toEqual([1234, 0]);
+    });
+
+    it('is unknown instead of 0 while a gateway is silent, or has not sent its counts', async () => {
+      const { store, postgres } = await filledStore();
+      await new Membership(postgres, identity('gw-2')).writeHeartbeat(gatewayState());
+      // It is heard, but does not report its counts.
+      expect(await told(fleetRepository(store))).toEqual([1234, null]);
+      await postgres.query(`UPDATE ${schemaName}.gateways SET heard = now() - interval '1 minute'`);
+      expect(await told(fleetRepository(store))).toEqual([1234, null]);
     });
 
     it('is unknown while the store cannot be reached, and a note says so', async () => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { fleetAsText, fleetSummary } from '../../../gateway/cli/output/fleetText.ts';
 import { type FleetJson, fleetJson } from '../../../gateway/fleet/fleetJson.ts';
-import { instancesOf, reasonsNotToStop } from '../../../gateway/fleet/fleetView.ts';
+import { instancesOf, stopBlockers } from '../../../gateway/fleet/fleetView.ts';
 import { Membership, markGone } from '../../../gateway/fleet/membership.ts';
 import type { Sql } from '../../../gateway/fleet/postgres.ts';
 import { schemaName } from '../../../gateway/fleet/schema.ts';
@@ -271,7 +271,11 @@ gw-5 is gone: its \\x1bmachine broke
       gatewayRow('gw-3', now - 41_000),
     ];
     const view = { problem: undefined, instances: instancesOf({ rows: blockers }, now, 10_000) };
-    expect(readFileSync('docs/running.md', 'utf8')).toContain(`\n/v1: ${reasonsNotToStop(view, 'v1').join(', ')}\n`);
+    expect(readFileSync('docs/running.md', 'utf8')).toContain(
+      `\n/v1: ${stopBlockers(view, { version: 'v1', addresses: [], isAdapted: false })
+        .map(({ text }) => text)
+        .join(', ')}\n`,
+    );
   });
 
   it('says that the states are old while the store does not answer', () => {

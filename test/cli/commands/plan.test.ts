@@ -44,7 +44,7 @@ describe('plan', () => {
     const { code, stdout, stderr } = await plan(['new.yaml']);
     expect([code, stderr]).toEqual([1, '']);
     expect(stdout).toBe(
-      `Plan for the requests since 2026-11-14T12:34:56Z
+      `Plan for the requests since 2026-11-14T12:34:56Z (recorded without a gap since 2026-08-13T12:34:56Z)
 
   2 clients would lose 1,209 of the 1,223 requests that backends answered in the last 7 days: x-client-id:ios (1,204), a|b\`<img>[x](y)\\x1b[2J\\x0d\\x0a\\u{202e} (5).
 
@@ -90,7 +90,7 @@ describe('plan', () => {
     const { code, stdout } = await plan(['new.yaml', '--at', '2027-01-01'], undefined, dated);
     expect([code, stdout.split('\n')[0]]).toEqual([
       1,
-      'Plan as of 2027-01-01T00:00:00Z for the requests since 2026-11-14T12:34:56Z',
+      expect.stringContaining('Plan as of 2027-01-01T00:00:00Z for the requests since 2026-11-14T12:34:56Z'),
     ]);
   });
 
@@ -115,7 +115,7 @@ describe('plan', () => {
 
 describe('without a gateway', () => {
   it('reads a ledger file, and the names of the candidate', async () => {
-    const { file } = ledgerWith(
+    const { file, ledger } = ledgerWith(
       [row('v1', 'user-agent:curl', Date.now() - hour, { requests: 3 })],
       Date.now() - 100 * day,
     );
@@ -129,7 +129,11 @@ describe('without a gateway', () => {
     writeFileSync(join(folder, 'other.yaml'), 'user-agent:curl: A script\n');
     const other = await runIn(folder, ['plan', 'new.yaml', '--store', file, '--names', 'other.yaml']);
     expect(other.stdout).toContain('A script (3).');
-    const v2 = await runIn(folder, ['plan', '--retire', '/v2', '--config', 'new.yaml', '--store', file]);
+    const retireV2 = () => runIn(folder, ['plan', '--retire', '/v2', '--config', 'new.yaml', '--store', file]);
+    // The gateway of the ledger has no marks of its calls, and may have calls that it has not counted.
+    expect((await retireV2()).code).toBe(3);
+    ledger.close();
+    const v2 = await retireV2();
     expect([v2.code, v2.stdout]).toEqual([0, expect.stringContaining('/v1 is refused already: 3 requests')]);
   });
 
@@ -199,13 +203,32 @@ describe('in a fleet', () => {
     },
   });
 
-  it('waits for the counts of the other gateways before it answers that no client loses a request', async () => {
+  it('waits for the counts of the other gateways and does not answer that no client loses a request while calls are missing', async () => {
     const awaited: string[] = [];
     const { queries } = ledgerWith([row('v2', 'a', now - hour)], now - 100 * day);
     const admin = await startAdmin(routes, queries, now, {}, fleet(awaited));
     const { code, stdout } = await runIn('/', ['plan', '--retire', '/v1', '--admin', admin]);
-    expect([code, awaited]).toEqual([0, ['v1', 'v2']]);
+    expect([code, awaited]).toEqual([3, ['v1', 'v2']]);
     expect(stdout).toContain(`\n  ${silent.text}\n  ${late.text}\n\n`);
+  });
+
+  it('asks for the gateways that are missing within guard.quiet, also if --since is shorter, and within --since if it is longer', async () => {
+    const { queries } = ledgerWith([row('v2', 'a', now - hour)], now - 100 * day);
+    // A gateway that was last heard three hours ago, so its calls of the last three hours are missing.
+    const gone = (quiet: number) => (quiet > 3 * hour ? [silent] : []);
+    const operations: FleetOperations = {
+      ...fleet([]),
+      facts: (_version, quiet) => {
+        return { heard: 3, inFlight: 0, waiting: 0, gaps: gone(quiet), remarksOnUnsent: [], notes: [] };
+      },
+    };
+    const codeWith = async (since: string, guard: string) => {
+      const admin = await startAdmin(routes, queries, now, {}, operations, { quiet: guard });
+      return (await runIn('/', ['plan', '--retire', '/v1', '--since', since, '--admin', admin])).code;
+    };
+    expect(await codeWith('1h', '24h')).toBe(3);
+    expect(await codeWith('7d', '1h')).toBe(3);
+    expect(await codeWith('1h', '2h')).toBe(0);
   });
 
   it('does not wait if a client loses a request, and names the gateways whose calls are missing', async () => {

@@ -63,11 +63,11 @@ describe('the report', () => {
       statusAsText(status, now, plain),
     ).toBe(`configuration 0123456789ab, generation 3, loaded 2 h ago after an edit of the file
 
-  version  stage    deprecation  sunset                in flight  waiting  last served
-  /v1      retired  2026-06-30   2026-09-30T23:59:59Z  2          1        3 min ago
-  /v2      active   -            -                     0          0        not since start
-      http://127.0.0.1:3002  healthy                                              0 in flight  1 connection
-      http://127.0.0.1:3003  ejected until 2026-11-21T12:00:05.000Z, unreachable  0 in flight  1 connection
+  version  stage    deprecation  sunset                in flight now  waiting now  last served
+  /v1      retired  2026-06-30   2026-09-30T23:59:59Z  2              1            3 min ago
+  /v2      active   -            -                     0              0            not since start
+      http://127.0.0.1:3002  healthy                                              0 in flight now  1 connection now
+      http://127.0.0.1:3003  ejected until 2026-11-21T12:00:05.000Z, unreachable  0 in flight now  1 connection now
 `);
   });
 
@@ -86,7 +86,7 @@ describe('the report', () => {
   it('shows the last error of unavailable targets, and when it was', () => {
     const last_error = 'connect ECONNREFUSED\x1b[2J';
     const last_error_at = '2026-11-21T11:59:00.000Z';
-    const down = { ...target, url: 'http://127.0.0.1:3003', health: 'unhealthy', last_error, last_error_at };
+    const down = { ...target, url: 'http://127.0.0.1:3003', health: 'failing', last_error, last_error_at };
     const text = statusAsText(
       statusOf({ ...v2, targets: [{ ...target, last_error, last_error_at }, down] }),
       now,
@@ -94,8 +94,18 @@ describe('the report', () => {
     );
     const lines = text.split('\n').filter((line) => line.includes('ECONNREFUSED'));
     expect(lines).toEqual([
-      '      http://127.0.0.1:3003  unhealthy  0 in flight  1 connection  connect ECONNREFUSED\\x1b[2J, 1 min ago',
+      '      http://127.0.0.1:3003  failing  0 in flight now  1 connection now  connect ECONNREFUSED\\x1b[2J, 1 min ago',
     ]);
+  });
+
+  it('does not call a target healthy that was not tried', () => {
+    const text = statusAsText(
+      statusOf({ ...v2, targets: [{ ...target, health: 'not tried', reachable: null }] }),
+      now,
+      plain,
+    );
+    expect(text).toContain('http://127.0.0.1:3002  not tried yet  0 in flight now');
+    expect(text).not.toContain('healthy');
   });
 
   it('mentions the ledger only if it has a problem', () => {
@@ -104,9 +114,9 @@ describe('the report', () => {
     expect(withUsage(null, 0)).toBe(statusAsText({ ...statusOf(v1), usage: null }, now, plain));
     expect(withUsage(null, 0)).not.toContain('ledger');
     expect(withUsage('usage.db cannot be written: the disk is full.', 1)).toContain(
-      '\nusage ledger: usage.db cannot be written: the disk is full.  1 row in memory.\n',
+      '\nusage ledger: usage.db cannot be written: the disk is full.  1 row in memory now.\n',
     );
-    expect(withUsage(null, 2)).toContain('\nusage ledger: pending rows are being written.  2 rows in memory.\n');
+    expect(withUsage(null, 2)).toContain('\nusage ledger: pending rows are being written.  2 rows in memory now.\n');
   });
 
   it('warns about a version that was stopped before it was retired', () => {
@@ -122,15 +132,17 @@ describe('the report', () => {
   });
 
   it('does not suggest to retire a version that is not deprecated', () => {
-    const health = 'unreachable';
+    const [health, failing_since] = ['failing', '2026-11-21T11:59:00.000Z'];
     const down = {
       ...v2,
       unreachable: true,
-      targets: [{ ...target, health, reachable: false, last_error: 'refused' }],
+      targets: [{ ...target, health, failing_since, reachable: false, last_error: 'refused' }],
     };
     const text = statusAsText(statusOf(v1, down), now, plain);
     expect(text).toContain('\nno target of /v2 can be reached: its clients get errors.\n');
-    expect(text).toContain('http://127.0.0.1:3002  unreachable  0 in flight  1 connection  refused\n');
+    expect(text).toContain(
+      'http://127.0.0.1:3002  failing since 2026-11-21T11:59:00.000Z, unreachable  0 in flight now  1 connection now  refused\n',
+    );
     expect(text).not.toContain('retired: true');
   });
 
@@ -160,8 +172,14 @@ describe('a real gateway', () => {
     expect(text.stdout).toMatch(/generation 1, loaded .+ at the start\n/);
     expect(text.stdout).toMatch(/\n {2}\/v1 +active .+\n {6}http:\/\/127\.0\.0\.1:\d+ /);
     const { code, stdout } = await runIn('/', ['status', '--admin', admin, '--format', 'json']);
-    const direct = await (await fetch(`http://${admin}/api/status`)).json();
-    expect([code, JSON.parse(stdout)]).toEqual([0, direct]);
+    const direct = (await (await fetch(`http://${admin}/api/status`)).json()) as { gateway: object };
+    const printed = JSON.parse(stdout);
+    // The start of the failure is computed from a monotonic clock with each answer.
+    const withoutTimes = (value: unknown) =>
+      JSON.stringify(value).replaceAll(/"failing_since":"[^"]+"/g, '"failing_since":null');
+    // The command names the address that it has used.
+    const named = { ...direct, gateway: { ...direct.gateway, admin: `http://${admin}` } };
+    expect([code, JSON.parse(withoutTimes(printed))]).toEqual([0, JSON.parse(withoutTimes(named))]);
   });
 });
 
@@ -202,7 +220,11 @@ describe('--wait', () => {
     const ofV2 = { ...target, in_flight: 3 };
     const own = { ...target, health: 'removed', in_flight: 1 };
     expect(
-      await wait(['--wait', 'v1'], [{ ...served, targets: [ofV2, own] }], [{ ...served, targets: [ofV2] }]),
+      await wait(
+        ['--wait', 'v1'],
+        [{ ...served, targets: [ofV2, own] }],
+        [{ ...served, targets: [ofV2], safe_to_stop: true }],
+      ),
     ).toEqual({
       code: 0,
       stdout:
@@ -213,19 +235,19 @@ describe('--wait', () => {
     expect(code).toBe(1);
   });
 
-  it('fails for a version that an adapter serves if the gateway is in a fleet, and prints the version as JSON', async () => {
+  it('does not know the answer for a version that an adapter serves if the gateway is in a fleet, and prints the version as JSON', async () => {
     const served = { ...v1, stage: 'deprecated', adapter: { from: 'v2', mode: 'serve', failures: [] } };
     const fleet = { problem: null, now: null, gateways: [] };
     const admin = await startFakeAdmin((_req, res) => res.end(JSON.stringify({ ...statusOf(served), fleet })));
     const args = ['status', '--admin', admin, '--wait', 'v1', '--format', 'json'];
     const { code, stdout, stderr } = await runIn('/', args);
-    expect([code, JSON.parse(stdout)]).toEqual([1, served]);
+    expect([code, JSON.parse(stdout)]).toEqual([3, served]);
     expect(stderr).toContain('Other gateways of the fleet may still use the backend of /v1.');
   });
 
   it('fails at once for an unknown version', async () => {
     expect(await wait(['--wait', '/v9'], [v1, v2])).toEqual({
-      code: 1,
+      code: 2,
       stdout: '',
       stderr: 'The gateway has no version /v9.  It has /v1, /v2.\n',
     });
@@ -246,6 +268,19 @@ describe('--wait', () => {
     const { code, stdout, stderr } = await wait(['--wait', '/v1', '--timeout', '300ms'], [v1]);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe('/v1: 3 requests in flight\n/v1: still 3 requests in flight after 300ms\n');
+  });
+
+  it('exits 3 if it is not known at the end whether the version is safe to stop', async () => {
+    const unknown = { ...v1Safe, safe_to_stop: false, known: false, blocked_by: ['gw-2 not heard for 41 s'] };
+    const found = await wait(['--wait', '/v1', '--timeout', '300ms', '--format', 'json'], [unknown]);
+    expect([found.code, JSON.parse(found.stdout)]).toEqual([3, unknown]);
+    expect(found.stderr).toBe(
+      '/v1: gw-2 not heard for 41 s\n/v1: not known whether it is safe to stop after 300ms: gw-2 not heard for 41 s\n',
+    );
+    const used = { ...unknown, known: true, blocked_by: ['gw-2 not heard for 41 s', 'gw-3 still serves it'] };
+    expect((await wait(['--wait', '/v1', '--timeout', '1ms'], [used])).code).toBe(1);
+    // A gateway that answers again makes it known.
+    expect((await wait(['--wait', '/v1'], [unknown], [v1Safe])).code).toBe(0);
   });
 
   it('ends when the gateway stops', async () => {

@@ -32,7 +32,7 @@ describe('the tables', () => {
   it.each([
     [
       [],
-      `usage since 2026-10-22T12:34Z
+      `usage in the last 30 days, since 2026-10-22T00:00Z
 
   version  requests  errors  clients  last call  by day
   /v1      1,501     1       2        1 h ago    ····························█▄▁
@@ -42,7 +42,7 @@ describe('the tables', () => {
     ],
     [
       ['/v1', '--since', '3d'],
-      `usage of /v1 since 2026-11-18T12:34Z
+      `usage of /v1 in the last 3 days, since 2026-11-18T12:00Z
 
   version  client           requests  errors  routes                  first call  last call  by day
   /v1      x-client-id:ios  1,500     1       1: GET /drinks (1,500)  2026-11-19  1 day ago  ·█▄·
@@ -51,7 +51,7 @@ describe('the tables', () => {
     ],
     [
       ['v1', '--by', 'route'],
-      `usage of /v1 since 2026-10-22T12:34Z
+      `usage of /v1 in the last 30 days, since 2026-10-22T00:00Z
 
   version  route        requests  errors  clients  last call
   /v1      GET /drinks  1,500     1       1        1 day ago
@@ -60,7 +60,7 @@ describe('the tables', () => {
     ],
     [
       ['v1', '--by', 'day'],
-      `usage of /v1 since 2026-10-22T12:34Z
+      `usage of /v1 in the last 30 days, since 2026-10-22T00:00Z
 
   version  day         requests
   /v1      2026-11-19  1,000     ${'█'.repeat(30)}
@@ -70,14 +70,14 @@ describe('the tables', () => {
     ],
     [
       ['v1', '--by', 'migration'],
-      `usage of /v1 since 2026-10-22T12:34Z
+      `usage of /v1 in the last 30 days, since 2026-10-22T00:00Z
 
   version  client           state      requests  last call  successor  requests  last call
   /v1      x-client-id:ios  went back  1,500     1 day ago  /v2        2         3 days ago
   /v1      x-client-id:web  /v2 only   0         -          /v2        4         1 h ago
   /v1      user-agent:curl  /v1 only   1         1 h ago    /v2        0         -
 
-  /v1 to /v2: 3 clients, 1 /v1 only, 0 both, 0 moved, 1 /v2 only, 1 went back
+  /v1 to /v2 in the last 30 days: 3 clients, 1 /v1 only, 0 both, 0 moved, 1 /v2 only, 1 went back
 `,
     ],
   ])('of usage %j', async (args, expected) => {
@@ -86,7 +86,7 @@ describe('the tables', () => {
 
   it('show when the ledger starts, if it is later', async () => {
     const { stdout } = await usage([], [row('v1', 'a', now - hour)], now - 2 * day);
-    expect(stdout).toContain('Z\nThe ledger starts only 2 days ago.\n\n');
+    expect(stdout).toContain('Z\nThe ledger starts only 2 days ago; the counts are of this time.\n\n');
     expect(stdout).toMatch(/ 1 h ago {4,}··█\n$/);
   });
 
@@ -94,7 +94,7 @@ describe('the tables', () => {
     const rows = [row('v1', 'a', now - hour), row('v1', 'other clients', now - hour, { requests: 1200 })];
     const { stdout } = await usage(['--by', 'client'], [...rows, row('', 'b', now - hour)]);
     expect(stdout).toContain(
-      'Z\n1,200 requests of clients beyond usage.max_clients are counted together as other clients.\n\n',
+      'Z\n1,200 requests of clients beyond usage.max_clients in the last 30 days are counted together as other clients.\n\n',
     );
     expect(stdout).toMatch(/\n {2}\(none\) +b +1 /);
   });

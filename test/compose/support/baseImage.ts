@@ -16,7 +16,7 @@ const label = 'version-gateway.stand-in';
  */
 export async function provideBaseImage({ env, startedHere }: Engine, cleanup: CleanupSteps): Promise<void> {
   const name = baseName();
-  const docker = (...args: string[]): Promise<string> => outputOf('docker', args, { ...process.env, ...env }, 120);
+  const docker = (...args: string[]): Promise<string> => outputOf('docker', args, { ...process.env, ...env });
   const node = nodePackage();
   const known = await docker('image', 'inspect', name, '--format', `{{index .Config.Labels "${label}"}}`).catch(
     () => undefined,
@@ -33,7 +33,7 @@ export async function provideBaseImage({ env, startedHere }: Engine, cleanup: Cl
     await createRoot(root, node.folder);
     if (startedHere) await addSettings(root);
     const archive = join(folder, 'root.tar');
-    await outputOf('tar', ['-C', root, '-cf', archive, '.'], process.env, 120);
+    await outputOf('tar', ['-C', root, '-cf', archive, '.']);
     const caCertificates = startedHere ? [`ENV NODE_EXTRA_CA_CERTS=/${certificates}`] : [];
     const changes = [`LABEL ${label}=${node.version}`, ...caCertificates, 'CMD ["node"]'];
     await docker('import', ...changes.flatMap((change) => ['--change', change]), archive, name);
@@ -58,7 +58,7 @@ function nodePackage(): { folder: string; version: string } {
 
 async function createRoot(root: string, node: string): Promise<void> {
   const debian = ['--variant=minbase', '--include=ca-certificates,libatomic1', 'bookworm', root];
-  await outputOf('debootstrap', debian, process.env, 300);
+  await outputOf('debootstrap', debian);
   for (const cache of ['var/cache/apt/archives', 'var/lib/apt/lists', 'usr/share/doc', 'usr/share/man'])
     rmSync(join(root, cache), { recursive: true, force: true });
   await outputOf('chroot', [root, 'useradd', '--uid', '1000', '--create-home', '--user-group', 'node']);
@@ -66,7 +66,7 @@ async function createRoot(root: string, node: string): Promise<void> {
   mkdirSync(join(local, 'bin'), { recursive: true });
   cpSync(join(node, 'bin', 'node'), join(local, 'bin', 'node'));
   const npm = (await outputOf('npm', ['--version'])).trim();
-  await outputOf('npm', ['install', '--global', '--prefix', local, `npm@${npm}`], process.env, 120);
+  await outputOf('npm', ['install', '--global', '--prefix', local, `npm@${npm}`]);
 }
 
 /** Copies the CA certificates and npm settings of this machine. Not for an engine that others use. */

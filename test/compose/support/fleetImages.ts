@@ -57,7 +57,7 @@ export async function provideFleetImages({ env, hasOwnEngine }: ComposeProject, 
       writeFileSync(join(folder, 'Dockerfile'), substitutes);
       writeFileSync(join(folder, 'start.sh'), startStore);
       const args = ['build', '--target', service, '--tag', image, folder];
-      await outputOf('docker', args, docker, 400);
+      await outputOf('docker', args, docker);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

@@ -10,8 +10,8 @@ export async function install(): Promise<string | undefined> {
   console.log(`installing ${packages.join(', ')}`);
   const allowStarts = forbidStarts();
   try {
-    await outputOf('apt-get', ['update'], env, 120);
-    await outputOf('apt-get', ['install', '-y', '--no-install-recommends', ...packages], env, 300);
+    await outputOf('apt-get', ['update'], env);
+    await outputOf('apt-get', ['install', '-y', '--no-install-recommends', ...packages], env);
     return undefined;
   } catch (error) {
     return `the engine cannot be installed: ${error instanceof Error ? error.message : error}`;

@@ -15,14 +15,14 @@ export interface Load {
   stop(): Promise<readonly LoadResponse[]>;
 }
 
-/** Requests `url` repeatedly, `concurrency` at a time, until it is stopped. */
-export function startLoad(url: string, client: string, concurrency = 3): Load {
+/** Requests `url` repeatedly, `concurrency` at a time, until it is stopped. `headers`: more fields of each request. */
+export function startLoad(url: string, client: string, concurrency = 3, headers: Record<string, string> = {}): Load {
   const responses: LoadResponse[] = [];
   let isOver = false;
   const sendRequests = async (): Promise<void> => {
     while (!isOver) {
       const at = Date.now();
-      const { status, type } = await fetch(url, { headers: { 'x-client-id': client } }).then(
+      const { status, type } = await fetch(url, { headers: { 'x-client-id': client, ...headers } }).then(
         async (response) => {
           await response.arrayBuffer();
           return { status: response.status, type: response.headers.get('content-type') ?? '' };

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { succeeds } from './programs.ts';
 
+// Far longer than a start takes on a busy machine. An engine that fails ends earlier.
+const startsWithinMs = 300_000;
+
 /** Starts an engine with all its files in `folder`. Returns the variables for its clients, or a string: why it does not run. */
 export async function startDaemon(folder: string): Promise<Record<string, string> | string> {
   const env = { DOCKER_HOST: `unix://${join(folder, 'docker.sock')}` };
@@ -21,7 +24,7 @@ export async function startDaemon(folder: string): Promise<Record<string, string
   daemon.unref();
   const ended = once(daemon, 'exit').then(() => true);
   const startedAt = Date.now();
-  while (Date.now() - startedAt < 40_000) {
+  while (Date.now() - startedAt < startsWithinMs) {
     if (await isReady()) return env;
     if (await Promise.race([ended, sleep(200).then(() => false)])) break;
   }
@@ -49,7 +52,9 @@ export async function removeLeftovers(docker: (...args: string[]) => Promise<str
 }
 
 /** Deletes the images of a stopped engine. */
-export function removeData(folder: string): void {
+export async function removeData(folder: string): Promise<void> {
+  // An engine that was killed leaves its data folder mounted on itself.
+  await succeeds('umount', [join(folder, 'data')]);
   for (const name of ['data', 'run', 'dockerd.log']) rmSync(join(folder, name), { recursive: true, force: true });
 }
 

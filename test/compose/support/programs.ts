@@ -2,6 +2,8 @@ import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
+/** Far longer than any of these programs takes on a busy machine. */
+const hangsAfterSeconds = 1_200;
 
 export function isInstalled(program: string): boolean {
   return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
@@ -12,7 +14,7 @@ export async function outputOf(
   program: string,
   args: readonly string[],
   env = process.env,
-  limitSeconds = 60,
+  limitSeconds = hangsAfterSeconds,
 ): Promise<string> {
   try {
     const options = { env, maxBuffer: 64 * 1024 * 1024, timeout: limitSeconds * 1000 };

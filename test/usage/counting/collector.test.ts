@@ -23,6 +23,9 @@ function exchange(part: Partial<CountedExchange> & { client?: string } = {}): Co
     status: 200,
     served: true,
     at: noon,
+    bodySize: 0,
+    targetSize: 0,
+    headSize: 0,
     ...part,
   };
 }
@@ -34,8 +37,34 @@ it('lists the versions with counts that were not taken', () => {
   expect([...collector.versions]).toEqual(['v2', 'v1']);
   collector.take();
   expect([...collector.versions]).toEqual([]);
-  collector.finish(open, { status: 200, served: true, endedAt: noon + hourMs });
+  collector.finish(open, { status: 200, served: true, bodySize: 0, endedAt: noon + hourMs });
   expect([...collector.versions]).toEqual(['v2']);
+});
+
+it('keeps the largest sizes of the requests that a backend answered and that did not fail', () => {
+  const collector = collectorOf();
+  const sizes = (bodySize: number, targetSize: number, headSize: number) => ({ bodySize, targetSize, headSize });
+  collector.count(exchange({ client: 'shop', ...sizes(10, 30, 200) }));
+  collector.count(exchange({ client: 'shop', ...sizes(5, 40, 100) }));
+  // A backend may fail, and a client may leave; but a request that is answered 4xx, or by the gateway, is not used.
+  collector.count(exchange({ client: 'shop', status: 502, ...sizes(11, 0, 0) }));
+  collector.count(exchange({ client: 'shop', status: 413, ...sizes(900, 900, 900) }));
+  collector.count(exchange({ client: 'shop', status: 504, served: false, ...sizes(800, 800, 800) }));
+  expect(collector.take()).toMatchObject([{ body: 11, target: 40, head: 200 }]);
+});
+
+it('knows the size of a body that was still arriving when the request was counted', () => {
+  const collector = collectorOf();
+  const upload = collector.open(exchange({ status: 0, served: false, bodySize: 100, targetSize: 20, headSize: 90 }));
+  expect(collector.take()).toMatchObject([{ body: 0, target: 0, head: 0 }]);
+  collector.finish(upload, { status: 201, served: true, bodySize: 5000, endedAt: noon + 2 * hourMs });
+  expect(collector.take().map(({ hour, body, target, head }) => [hour - noon, body, target, head])).toEqual([
+    [2 * hourMs, 0, 0, 0],
+    [0, 5000, 20, 90],
+  ]);
+  const refused = collector.open(exchange({ status: 0, served: false, bodySize: 100, targetSize: 20, headSize: 90 }));
+  collector.finish(refused, { status: 413, served: true, bodySize: 5000, endedAt: noon + 1 });
+  expect(collector.take().every(({ body, target }) => body === 0 && target === 0)).toBe(true);
 });
 
 it.each([
@@ -50,7 +79,7 @@ it.each([
   const collector = collectorOf();
   collector.count(exchange({ client: 'shop', status, served }));
   const open = collector.open(exchange({ client: 'reader', status: 0, served: false }));
-  collector.finish(open, { status, served, endedAt: noon + 9 });
+  collector.finish(open, { status, served, bodySize: 0, endedAt: noon + 9 });
   expect(collector.take().map(({ accepted }) => accepted > 0)).toEqual([isAccepted, isAccepted]);
 });
 
@@ -93,6 +122,10 @@ it('counts requests, errors and served requests with their times', () => {
       last: noon + 9,
       used: noon + 5,
       accepted: noon + 5,
+      body: 0,
+      target: 0,
+      head: 0,
+      example: '/drinks/7',
     },
   ]);
   expect(collector.take()).toEqual([]);
@@ -361,7 +394,7 @@ describe('a request that is counted before its end', () => {
     collector.refresh(open, noon + hourMs + 1, 200);
     collector.refresh(open, noon + hourMs + 2, 200);
     expect(counted(collector.take())).toEqual([[1, 0, 0, 0, 1, 2]]);
-    collector.finish(open, { status: 500, served: true, endedAt: noon + 2 * hourMs + 3 });
+    collector.finish(open, { status: 500, served: true, bodySize: 0, endedAt: noon + 2 * hourMs + 3 });
     expect(counted(collector.take())).toEqual([
       [2, 0, 0, 0, 3, 3],
       [0, 0, 1, 1, 0, 0],
@@ -374,7 +407,7 @@ describe('a request that is counted before its end', () => {
     const slow = collector.open(stream);
     collector.refresh(slow, noon + 7, 0);
     expect(outcome()).toEqual([[1, 0, 0]]);
-    collector.finish(slow, { status: 404, served: true, endedAt: noon + 9 });
+    collector.finish(slow, { status: 404, served: true, bodySize: 0, endedAt: noon + 9 });
     expect(outcome()).toEqual([[0, 1, 0]]);
     const events = collector.open({ ...stream, status: 200 });
     collector.refresh(events, noon + 20, 200);
@@ -385,7 +418,7 @@ describe('a request that is counted before its end', () => {
     const collector = collectorOf();
     const open = collector.open(stream);
     collector.configure({ identify: [], maxClients: 10, maxRoutes: 10 }, new ClientIdentification([], 'other'));
-    collector.finish(open, { status: 200, served: true, endedAt: noon + 1 });
+    collector.finish(open, { status: 200, served: true, bodySize: 0, endedAt: noon + 1 });
     const rows = collector.take().map(({ client, requests, served }) => [client, requests, served]);
     expect(rows).toEqual([
       ['x-client-id:reader', 1, 0],
@@ -417,7 +450,7 @@ describe('a request that is counted before its end', () => {
       const [status, served] = [[200, 404, 500][random(3)] as number, random(3) > 0];
       const one = exchange({ client: `c${random(30)}`, resource: `/r${random(5)}`, at });
       const ended = random(3) === 0 ? open.splice(random(open.length), 1)[0] : undefined;
-      if (ended) collector.finish(ended, { status, served, endedAt: at });
+      if (ended) collector.finish(ended, { status, served, bodySize: 0, endedAt: at });
       else if (random(2) === 0) open.push(collector.open({ ...one, status: 0, served: false }));
       else collector.count({ ...one, status, served });
       sums.requests += ended ? 0 : 1;

@@ -123,7 +123,10 @@ it('adds the table to a ledger of the release before', async () => {
   const store = join(temporaryFolder(), 'usage.db');
   openLedger({ store }).ledger.close();
   const database = new DatabaseSync(store);
-  database.exec('DROP TABLE evidence; PRAGMA user_version = 7');
+  database.exec('DROP TABLE evidence; DROP TABLE losses; DROP TABLE counted; ALTER TABLE runs DROP COLUMN closed');
+  database.exec('DROP TABLE sizes; ALTER TABLE outbox_rows DROP COLUMN body');
+  database.exec('ALTER TABLE outbox_rows DROP COLUMN target; ALTER TABLE outbox_rows DROP COLUMN head');
+  database.exec('ALTER TABLE outbox DROP COLUMN losses; PRAGMA user_version = 7');
   database.close();
   const reader = LedgerReader.open(store);
   expect(await reader.evidence?.of('v1')).toEqual([]);

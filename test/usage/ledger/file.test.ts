@@ -19,7 +19,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { eventually } from '../../support/eventually.ts';
-import { readLedger } from '../../support/readLedger.ts';
+import { coveredSince, readLedger } from '../../support/readLedger.ts';
 import { dayMs, hourMs, noon, randomBatch, randomOf, row } from '../model.ts';
 import { integrityOf, openLedger } from './ledgerFixture.ts';
 
@@ -40,7 +40,7 @@ describe('a file that another program changes while it is open', () => {
     ledger.add([row({ client: 'new', first: clock.time })]);
     expect([ledger.problem, ledger.unwrittenRows, ledger.salt]).toEqual([undefined, 0, salt]);
     expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([{ client: 'new' }]);
-    expect(await readLedger(ledger).coveredSince()).toBe(clock.time);
+    expect(await coveredSince(readLedger(ledger))).toBe(clock.time);
     expect(notices).toEqual([
       expect.stringMatching(/could not be used: .*\. {2}It was renamed to .*usage\.db\.corrupt-/),
     ]);
@@ -62,7 +62,7 @@ describe('a file that another program changes while it is open', () => {
     ledger.add([row({ client: 'new', first: clock.time })]);
     expect(ledger.problem).toBeUndefined();
     expect((await readLedger(ledger).byClient('v1', 0)).map(({ client }) => client)).toContain('new');
-    expect(await readLedger(ledger).coveredSince()).toBe(clock.time);
+    expect(await coveredSince(readLedger(ledger))).toBe(clock.time);
     expect(notices).toEqual([expect.stringMatching(/was open when .* its counts were saved to .*usage\.db\.removed-/)]);
     const copy = readdirSync(dirname(store)).find((name) => name.startsWith('usage.db.removed-')) ?? '';
     const reader = LedgerReader.open(join(dirname(store), copy));
@@ -80,7 +80,7 @@ describe('a file that another program changes while it is open', () => {
     ledger.add([row()]);
     expect([
       (await readLedger(ledger).totals(0))[0]?.requests,
-      await readLedger(ledger).coveredSince(),
+      await coveredSince(readLedger(ledger)),
       notices,
     ]).toEqual([6, noon, []]);
   });

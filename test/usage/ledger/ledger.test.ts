@@ -5,7 +5,7 @@ import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import type { ClientCounts, UsageQueries } from '../../../gateway/usage/usageQueries.ts';
 import type { UsageBatch } from '../../../gateway/usage/usageRow.ts';
 import { readersOn } from '../../support/fleetLedger.ts';
-import { readLedger } from '../../support/readLedger.ts';
+import { coveredSince, readLedger } from '../../support/readLedger.ts';
 import { addUp, dayMs, hourMs, noon, randomBatch, randomOf, row } from '../model.ts';
 import { openLedger } from './ledgerFixture.ts';
 
@@ -196,10 +196,10 @@ describe.each(readersOn)('the ledger on %s', (_database, makeReader) => {
     clock.time = noon;
     const old = row({ client: 'gone', route: 'GET /gone', version: 'v0', first: noon - 120 * dayMs });
     ledger.add([old, row({ first: noon - 90 * dayMs }), row({ client: 'stays', first: noon })]);
-    expect(await read(ledger).coveredSince()).toBe(noon - 150 * dayMs);
+    expect(await coveredSince(read(ledger))).toBe(noon - 150 * dayMs);
     ledger.maintain(noon);
     const cutoff = noon - (noon % dayMs) - 100 * dayMs;
-    expect(await read(ledger).coveredSince()).toBe(cutoff);
+    expect(await coveredSince(read(ledger))).toBe(cutoff);
     expect(await read(ledger).totals(0)).toEqual([
       { version: 'v1', requests: 2, errors: 0, served: 2, failing: 0, refused: 0, clients: 2, last: noon },
     ]);
@@ -208,17 +208,17 @@ describe.each(readersOn)('the ledger on %s', (_database, makeReader) => {
     // A longer retention does not bring back deleted rows.
     ledger.configure({ store, retention: 400 * dayMs });
     ledger.maintain(noon);
-    expect(await read(ledger).coveredSince()).toBe(cutoff);
+    expect(await coveredSince(read(ledger))).toBe(cutoff);
     ledger.add([{ ...old, first: noon, last: noon, hour: noon }]);
     expect(await read(ledger).byClient('v0', 0)).toMatchObject([{ client: 'gone', requests: 1 }]);
   });
 
   it('covers the time from when it was opened', async () => {
     const { ledger, clock } = openLedger();
-    expect(await read(ledger).coveredSince()).toBe(noon);
+    expect(await coveredSince(read(ledger))).toBe(noon);
     clock.time = noon + 5 * dayMs;
     ledger.add([row({ first: noon + dayMs })]);
-    expect(await read(ledger).coveredSince()).toBe(noon);
+    expect(await coveredSince(read(ledger))).toBe(noon);
   });
 
   it.each([
@@ -230,7 +230,7 @@ describe.each(readersOn)('the ledger on %s', (_database, makeReader) => {
     clock.time = noon + dayMs;
     ledger.add([row()]);
     ledger.close();
-    expect(await read(openLedger({ store }, noon + dayMs + pause).ledger).coveredSince()).toBe(expected);
+    expect(await coveredSince(read(openLedger({ store }, noon + dayMs + pause).ledger))).toBe(expected);
   });
 
   it('does not cover a pause that is long compared with the quiet period', async () => {
@@ -240,7 +240,7 @@ describe.each(readersOn)('the ledger on %s', (_database, makeReader) => {
     ledger.close();
     const again = openLedger({ store }, noon + dayMs + 12_000).ledger;
     const quiets = [10_000, 60_000, 120_000, dayMs];
-    const covered = await Array.fromAsync(quiets, (quiet) => read(again).coveredSince(quiet));
+    const covered = await Array.fromAsync(quiets, (quiet) => coveredSince(read(again), quiet));
     expect(covered).toEqual([noon + dayMs + 12_000, noon + dayMs + 12_000, noon, noon]);
   });
 });

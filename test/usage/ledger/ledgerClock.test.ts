@@ -1,16 +1,20 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
+import { CallMarks } from '../../../gateway/usage/ledger/callMarks.ts';
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
-import { readLedger } from '../../support/readLedger.ts';
+import { coveredSince, readLedger } from '../../support/readLedger.ts';
 import { dayMs, hourMs, noon, randomBatch, randomOf, row, total } from '../model.ts';
 
 /** A ledger whose clock can be set. */
-function open({ store = join(temporaryFolder(), 'usage.db'), at = noon } = {}) {
-  const clock = { time: at, steady: 0, now: () => clock.time, monotonic: () => clock.steady };
+function open({ store = join(temporaryFolder(), 'usage.db'), at = noon, steady = 0 } = {}) {
+  const clock = { time: at, steady, now: () => clock.time, monotonic: () => clock.steady };
   const notices: string[] = [];
-  const ledger = Ledger.open({ store, retention: 400 * dayMs }, { clock, onNotice: (line) => void notices.push(line) });
+  const marks = CallMarks.open(store, at);
+  const onNotice = (line: string): void => void notices.push(line);
+  const ledger = Ledger.open({ store, retention: 400 * dayMs }, { clock, marks, onNotice });
   onTestFinished(() => ledger.close());
   const pass = (ms: number): void => {
     for (let left = ms; left > 0; left -= hourMs / 2) {
@@ -35,13 +39,48 @@ it.each([
   clock.time += by + 5_000;
   clock.steady += 5_000;
   ledger.add([]);
-  expect(await readLedger(ledger).coveredSince()).toBe(clock.time);
+  expect(await coveredSince(readLedger(ledger))).toBe(clock.time);
   expect(ledger.lastIncident).toEqual({ at: clock.time, text: expect.stringContaining(expected) });
   expect([ledger.problem, notices]).toEqual([undefined, [ledger.lastIncident?.text]]);
   pass(2 * hourMs);
-  expect(await readLedger(ledger).coveredSince()).toBe(clock.time - 2 * hourMs);
+  expect(await coveredSince(readLedger(ledger))).toBe(clock.time - 2 * hourMs);
   expect(notices).toHaveLength(1);
 });
+
+it.each([
+  ['forward by 30 minutes', 30 * 60_000, 'The clock was set forward by 30 min while the gateway was stopped'],
+  ['back by 6 seconds', -6_000, 'The clock was set back by 6 s while the gateway was stopped'],
+])('coverage restarts when the clock was set %s between two runs', async (_name, by, expected) => {
+  const before = open();
+  before.pass(20 * hourMs);
+  before.ledger.close();
+  const stopped = 10_000;
+  const at = before.clock.time + stopped;
+  const after = open({ store: before.store, at: at + by, steady: before.clock.steady + stopped });
+  expect(await coveredSince(readLedger(after.ledger))).toBe(at + by);
+  expect(after.notices).toEqual([expect.stringContaining(expected)]);
+});
+
+it('coverage continues when the machine was restarted between two runs, or a few seconds were corrected', async () => {
+  const before = open();
+  before.pass(20 * hourMs);
+  before.ledger.close();
+  const { store, clock } = before;
+  const corrected = open({ store, at: clock.time + 14_000, steady: clock.steady + 10_000 });
+  expect([await coveredSince(readLedger(corrected.ledger)), corrected.notices]).toEqual([noon, []]);
+  corrected.ledger.close();
+  editMeta(store, (value) => value.replace(/^[^ ]+/, 'another-boot'));
+  const restarted = open({ store, at: clock.time + 60_000, steady: 5_000 });
+  expect([await coveredSince(readLedger(restarted.ledger)), restarted.notices]).toEqual([noon, []]);
+});
+
+/** Changes what the ledger has of the clock of its last run. */
+function editMeta(store: string, edit: (value: string) => string): void {
+  const database = new DatabaseSync(store);
+  const value = database.prepare(`SELECT value FROM meta WHERE key = 'clock'`).get()?.['value'];
+  database.prepare(`UPDATE meta SET value = ? WHERE key = 'clock'`).run(edit(String(value)));
+  database.close();
+}
 
 it('coverage restarts after a pause of the process, but not while the clock is slewed', async () => {
   const { ledger, clock, pass } = open();
@@ -51,11 +90,11 @@ it('coverage restarts after a pause of the process, but not while the clock is s
     ledger.add([]);
   }
   pass(3 * hourMs);
-  expect([await readLedger(ledger).coveredSince(), ledger.lastIncident]).toEqual([noon, undefined]);
+  expect([await coveredSince(readLedger(ledger)), ledger.lastIncident]).toEqual([noon, undefined]);
   clock.time += 3 * hourMs;
   clock.steady += 3 * hourMs;
   ledger.add([]);
-  expect(await readLedger(ledger).coveredSince()).toBe(clock.time);
+  expect(await coveredSince(readLedger(ledger))).toBe(clock.time);
   expect(ledger.lastIncident?.text).toContain('The gateway was stopped for 3 h');
 });
 
@@ -78,7 +117,7 @@ it.each([
     const { ledger, requests, notices, copies } = isSameRun ? wrong : open({ store: wrong.store });
     ledger.add([]);
     const all = total([...rows, ...before], 'requests');
-    expect([await requests(), await readLedger(ledger).coveredSince(), ledger.problem]).toEqual([all, noon, undefined]);
+    expect([await requests(), await coveredSince(readLedger(ledger)), ledger.problem]).toEqual([all, noon, undefined]);
     expect(notices[0]).toMatch(isSameRun ? /The clock was set back by/ : /but the time is 2026-11-18T12:00:00.000Z/);
     expect(copies().filter((name) => name.includes('.future-'))).toHaveLength(ahead > dayMs ? 1 : 0);
     let byClient = 0;
@@ -110,11 +149,11 @@ it('a clock that starts in 1970 changes no date', async () => {
   ledger.close();
   const lost = open({ store, at: 5 * dayMs });
   expect(await readLedger(lost.ledger).totals(0)).toMatchObject([{ last: noon }]);
-  expect(await readLedger(lost.ledger).coveredSince()).toBe(5 * dayMs);
+  expect(await coveredSince(readLedger(lost.ledger))).toBe(5 * dayMs);
   lost.ledger.close();
   const again = open({ store, at: noon + hourMs });
   expect(await readLedger(again.ledger).totals(0)).toMatchObject([{ last: noon }]);
-  expect(await readLedger(again.ledger).coveredSince()).toBe(noon + hourMs);
+  expect(await coveredSince(readLedger(again.ledger))).toBe(noon + hourMs);
 });
 
 it('a row with a later date is written with the current time', async () => {

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { WaitingRows } from '../../../gateway/usage/ledger/outage.ts';
 import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
-import { readLedger } from '../../support/readLedger.ts';
+import { coveredSince, readLedger } from '../../support/readLedger.ts';
 import { dayMs, hourMs, noon, randomBatch, randomOf, row, total } from '../model.ts';
 import { integrityOf, openLedger } from './ledgerFixture.ts';
 
@@ -37,6 +37,25 @@ it('folds rows above the limit without losing requests', () => {
   expect(unwrittenRows.size).toBe(0);
 });
 
+it('knows since when rows have waited without a pause', () => {
+  let now = 5;
+  const unwrittenRows = new WaitingRows(20, () => now);
+  const noRows = () => unwrittenRows.first(20).remove();
+  expect(unwrittenRows.since).toBeUndefined();
+  unwrittenRows.keepOrFold([]);
+  expect(unwrittenRows.since).toBeUndefined();
+  unwrittenRows.keepOrFold([row()]);
+  now = 6;
+  unwrittenRows.keepOrFold([row({ client: 'other' })]);
+  expect(unwrittenRows.since).toBe(5);
+  unwrittenRows.first(1).remove();
+  expect(unwrittenRows.since).toBe(5);
+  noRows();
+  expect(unwrittenRows.since).toBeUndefined();
+  unwrittenRows.keepOrFold([row()]);
+  expect(unwrittenRows.since).toBe(6);
+});
+
 describe('a ledger that cannot be written', () => {
   it('keeps the counts until its folder can be created', async () => {
     const folder = temporaryFolder();
@@ -53,7 +72,7 @@ describe('a ledger that cannot be written', () => {
     expect([
       await readLedger(ledger).totals(0),
       await readLedger(ledger).series('day', 0),
-      await readLedger(ledger).coveredSince(),
+      await coveredSince(readLedger(ledger)),
     ]).toEqual([[], [], undefined]);
     rmSync(join(folder, 'kept'));
     clock.time += 60_000;
@@ -62,7 +81,7 @@ describe('a ledger that cannot be written', () => {
     ledger.add([row({ requests: 0 })]);
     expect(notices.slice(1)).toEqual([`${store} can be written again.`]);
     expect(await readLedger(ledger).totals(0)).toMatchObject([{ requests: 21 }]);
-    expect(await readLedger(ledger).coveredSince()).toBe(noon);
+    expect(await coveredSince(readLedger(ledger))).toBe(noon);
   });
 
   it.runIf(process.getuid?.() !== 0)('reports a read-only folder', () => {
@@ -144,7 +163,7 @@ describe('a ledger that cannot be written', () => {
     onTestFinished(() => reader.close());
     expect(await reader.byClient('v1', 0)).toMatchObject([{ client: 'b', requests: 1 }]);
     // The time before the removal is no longer covered.
-    expect(await reader.coveredSince()).toBe(noon + hourMs);
+    expect(await coveredSince(reader)).toBe(noon + hourMs);
   });
 });
 
@@ -152,7 +171,7 @@ describe('a ledger that cannot be written', () => {
 function smallDisk(): string | undefined {
   const folder = temporaryFolder();
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', folder], { stdio: 'ignore' });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=384k', 'tmpfs', folder], { stdio: 'ignore' });
   } catch {
     return undefined;
   }

@@ -8,6 +8,10 @@ import { readLedger } from '../../support/readLedger.ts';
 import { dayMs, hourMs, noon, row } from '../model.ts';
 import { openLedger } from './ledgerFixture.ts';
 
+// What a ledger of a release before the tables of losses and of sizes lacks.
+const dropLosses = `DROP TABLE losses; DROP TABLE counted; DROP TABLE sizes; ALTER TABLE runs DROP COLUMN closed;
+  ALTER TABLE outbox DROP COLUMN losses`;
+
 /** A ledger of an earlier release: one client, 7 requests to two routes a day ago. */
 function earlierLedger(): string {
   const store = join(temporaryFolder(), 'usage.db');
@@ -77,7 +81,9 @@ it('adds the outcomes of clients per route, and counts all earlier requests as u
     for (const column of ['served', 'failing', 'refused']) database.exec(`ALTER TABLE ${table} DROP COLUMN ${column}`);
   for (const column of ['first', 'used']) database.exec(`ALTER TABLE route_client DROP COLUMN ${column}`);
   for (const table of ['version_client', 'outbox_rows']) database.exec(`ALTER TABLE ${table} DROP COLUMN accepted`);
+  for (const column of ['body', 'target', 'head']) database.exec(`ALTER TABLE outbox_rows DROP COLUMN ${column}`);
   database.exec('DROP TABLE brownout_client; DROP TABLE brownouts; DROP TABLE evidence; PRAGMA user_version = 4');
+  database.exec(dropLosses);
   const seen = 'SELECT first, last, used FROM route_client JOIN clients ON id = client ORDER BY name';
   const { ledger } = openLedger({ store });
   expect(ledger.problem).toBeUndefined();
@@ -117,7 +123,7 @@ it('keeps the rows that wait for the shared store when their key gets the browno
     CREATE INDEX outbox_rows_of_batch ON outbox_rows (epoch, seq);
     INSERT INTO outbox_rows SELECT epoch, seq, version, client, route, hour, requests, errors, served, failing, refused,
       first, last, used, accepted FROM copy;
-    DROP TABLE copy; DROP TABLE brownout_client; DROP TABLE brownouts; DROP TABLE evidence; PRAGMA user_version = 5`);
+    DROP TABLE copy; DROP TABLE brownout_client; DROP TABLE brownouts; DROP TABLE evidence; PRAGMA user_version = 5; ${dropLosses}`);
   const { ledger } = openLedger({ store, spool });
   expect(ledger.problem).toBeUndefined();
   expect(database.prepare(waiting).all()).toEqual(rows);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { completeDays, trendOf } from '../../../gateway/usage/report/trend.ts';
+import { completeDays, type Trend, trendOf } from '../../../gateway/usage/report/trend.ts';
+import type { PastClient } from '../../../gateway/usage/usageQueries.ts';
 
 const day = 86_400_000;
 const now = Date.parse('2026-11-21T12:00:00Z');
@@ -14,7 +15,7 @@ describe('the complete days', () => {
   it('are none if the ledger is empty', () => expect(completeDays(daysOf(1, 2), undefined, now)).toEqual([]));
 
   it('begin with the first whole day of the ledger', () => {
-    const days = completeDays([], today - 3 * day + 1, now);
+    const days = completeDays([], today - 2 * day, now);
     expect(days.map(({ at }) => (at - today) / day)).toEqual([-2, -1]);
   });
 
@@ -34,6 +35,23 @@ describe('the complete days', () => {
     expect(completeDays(counts, at - day, now).map(({ requests }) => requests)).toEqual([0, 3]);
   });
 });
+
+/** The trend of these requests. `clients`: the days since the last call of each client, and its usual pause in days. */
+function trendWith(
+  requests: readonly number[],
+  clients: readonly (readonly [daysAgo: number, pause: number])[] = [],
+): Promise<Trend> {
+  return trendOf(daysOf(...requests), now, async (shortestPause) =>
+    clients.map(([daysAgo, pause], index): PastClient => {
+      const usualPause = pause * day < 0.75 * shortestPause ? undefined : pause * day;
+      const last = now - daysAgo * day;
+      return { client: `client-${index}`, name: undefined, requests: 9, first: last - 90 * day, last, usualPause };
+    }),
+  );
+}
+
+const dayOf = (instant: number | undefined): string | undefined =>
+  instant === undefined ? undefined : new Date(instant).toISOString().slice(0, 10);
 
 const weeks = (...ofEach: number[][]): number[] => ofEach.flat();
 const times = (count: number, requests: number): number[] => new Array<number>(count).fill(requests);
@@ -68,31 +86,72 @@ describe('the trend', () => {
     ['a fall that reaches nothing today', line(3000, -100, 30), 'falling', '2026-11-21'],
     ['a slow fall', line(2000, -20, 30), 'falling', '2027-01-30'],
     ['a fall in halves', Array.from({ length: 28 }, (_one, day) => 1e5 / 2 ** (day / 7)), 'falling', undefined],
-  ])('of %s: %s', (_what, requests, kind, zero) => {
-    const trend = trendOf(daysOf(...requests), now);
-    expect(trend.kind).toBe(kind);
-    expect(trend.zero === undefined ? undefined : new Date(trend.zero).toISOString().slice(0, 10)).toBe(zero);
+    ['a fall of too few requests', [...times(7, 7), ...times(7, 4), ...times(7, 2)], 'not clear', undefined],
+  ])('of %s: %s', async (_what, requests, kind, zero) => {
+    const trend = await trendWith(requests);
+    expect([trend.kind, dayOf(trend.zero)]).toEqual([kind, zero]);
   });
 
-  it.each([0, 1, 2, 3, 4, 5, 6])('is not affected by weekends, on weekday %d', (offset) => {
-    const kindOf = (requests: number[]): string => trendOf(daysOf(...requests), now).kind;
-    for (const count of [14, 20, 21, 27, 28, 30]) expect(kindOf(office(count, offset))).toBe('not falling');
-    expect(kindOf(office(30, offset, (index) => 1 - index / 33))).toBe('falling');
-    expect(kindOf(office(30, offset, (index) => 1 + index / 33))).toBe('not falling');
-    expect(kindOf(office(30, offset, (index) => (index < 15 ? 1 : 0.05)))).toBe('not falling');
+  it.each([0, 1, 2, 3, 4, 5, 6])('is not affected by weekends, on weekday %d', async (offset) => {
+    const kindOf = async (requests: number[]): Promise<string> => (await trendWith(requests)).kind;
+    for (const count of [14, 20, 21, 27, 28, 30]) expect(await kindOf(office(count, offset))).toBe('not falling');
+    expect(await kindOf(office(30, offset, (index) => 1 - index / 33))).toBe('falling');
+    expect(await kindOf(office(30, offset, (index) => 1 + index / 33))).toBe('not falling');
+    expect(await kindOf(office(30, offset, (index) => (index < 15 ? 1 : 0.05)))).toBe('not falling');
   });
 
-  it('has no end while the last days do not fall, however long ago the requests dropped', () => {
+  it('has no end while the last days do not fall, however long ago the requests dropped', async () => {
     for (let since = 0; since <= 30; since++) {
       for (const low of [10, 50, 300, 700]) {
-        const flat = trendOf(daysOf(...times(30 - since, 1000), ...times(since, low)), now);
-        const rising = trendOf(daysOf(...times(30 - since, 1000), ...line(low, low / 10, since)), now);
+        const flat = await trendWith([...times(30 - since, 1000), ...times(since, low)]);
+        const rising = await trendWith([...times(30 - since, 1000), ...line(low, low / 10, since)]);
         expect([since, low, flat.zero, rising.zero]).toEqual([since, low, undefined, undefined]);
       }
     }
   });
 
-  it('changes from one day to the next', () => {
-    expect(trendOf(daysOf(...line(3000, -100, 30)), now).perDay).toBeCloseTo(-100);
+  it('changes from one day to the next', async () => {
+    expect((await trendWith(line(3000, -100, 30))).perDay).toBeCloseTo(-100);
+  });
+
+  // At its rate, this fall reaches nothing on 27 November.
+  const fall = line(3600, -100, 30);
+
+  it('has no end beside 12 clients that call every 6 to 10 days', async () => {
+    expect(dayOf((await trendWith(fall)).zero)).toBe('2026-11-27');
+    const rhythms = times(12, 0).map((_zero, index) => [index % 5, 6 + (index % 5)] as const);
+    const { kind, zero, pausing } = await trendWith(fall, rhythms);
+    expect([kind, zero, pausing]).toEqual([
+      'falling',
+      undefined,
+      { count: 12, shortest: 6 * day, longest: 10 * day, expectedUntil: now + 16 * day },
+    ]);
+  });
+
+  it('has an end if the clients with long pauses are overdue', async () => {
+    expect(dayOf((await trendWith(fall, [[21, 10]])).zero)).toBe('2026-11-27');
+    expect((await trendWith(fall, [[19, 10]])).zero).toBeUndefined();
+  });
+
+  it('has no end before the silence of every client is longer than its usual pauses', async () => {
+    expect(dayOf((await trendWith(fall, [[0, 5]])).zero)).toBe('2026-12-02');
+    expect(dayOf((await trendWith(fall, [[1, 3]])).zero)).toBe('2026-11-27');
+    // For any rhythms.
+    for (let seed = 1; seed < 400; seed++) {
+      const rhythms = Array.from({ length: 1 + (seed % 7) }, (_one, index) => {
+        return [((seed * 7 + index * 3) % 130) / 10, ((seed * 13 + index * 5) % 240) / 10 + 0.1] as const;
+      });
+      const { zero, pausing } = await trendWith(fall, rhythms);
+      const expected = rhythms.filter(([ago, pause]) => ago <= 2 * pause && pause >= 1.5);
+      expect(pausing?.count ?? 0).toBe(expected.filter(([, pause]) => pause >= 5.25).length);
+      for (const [ago, pause] of expected)
+        expect(zero ?? Number.POSITIVE_INFINITY).toBeGreaterThanOrEqual(now + (2 * pause - ago) * day);
+    }
+  });
+
+  it('asks for the clients only if the requests fall to an end', async () => {
+    const never = () => Promise.reject(new Error('The clients were read.'));
+    for (const requests of [[], times(30, 5), line(1400, -100, 14)])
+      expect((await trendOf(daysOf(...requests), now, never)).zero).toBeUndefined();
   });
 });

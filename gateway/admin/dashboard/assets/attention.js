@@ -1,7 +1,7 @@
 import { el } from './dom.js';
 import { dateTime, plural } from './format.js';
 
-/** @import { Failure, Freeze, Ledger, Status, VersionStatus } from './types.js' */
+/** @import { EditWatch, Failure, Freeze, Ledger, Status, VersionStatus } from './types.js' */
 
 /** The trigger of a reload → its words. @type {Record<string, string>} */
 export const triggerTexts = {
@@ -12,13 +12,14 @@ export const triggerTexts = {
 };
 
 /**
- * The problems that an operator has to solve, the most urgent first: a configuration that the fleet refuses, rejected edits, unresponsive workers,
- * unavailable backends, adapters that fail, ledger problems, inactive freezes and overridden guards.
+ * The problems that an operator has to solve, the most urgent first: a configuration that the fleet refuses, edits since which requests are lost,
+ * rejected edits, unresponsive workers, unavailable backends, adapters that fail, ledger problems, inactive freezes and overridden guards.
  * @param {Status} status
  */
-export function attention({ config, usage, versions, workers, freezes = [], fleet }) {
+export function attention({ config, usage, versions, workers, freezes = [], fleet, edit_watch: watches = [] }) {
   return [
     fleet?.refusal && refusedConfig(fleet.refusal),
+    ...watches.flatMap(lossSinceEdit),
     config.last_failure && rejectedEdit(config.last_failure),
     ...workers.flatMap(unresponsiveWorker),
     ...versions.flatMap(unavailableBackends),
@@ -35,12 +36,16 @@ export function attention({ config, usage, versions, workers, freezes = [], flee
  * @param {Status} status
  * @param {number} now
  */
-export function attentionFacts({ config, usage, versions, workers, freezes = [], fleet }, now) {
+export function attentionFacts(
+  { config, usage, versions, workers, freezes = [], fleet, edit_watch: watches = [] },
+  now,
+) {
   const waitingRows = usage?.held_rows ?? 0;
   // The number of waiting rows changes all the time, so it is updated once a minute.
   const minuteOfWaiting = waitingRows > 0 && Math.floor(now / 60_000);
   return [
     fleet?.refusal,
+    watches.map(({ version, jumped, state, edits }) => [version, jumped, state, edits]),
     config.last_failure,
     config.forced,
     workers.map(({ pid, unresponsive_since: since }) => [pid, since]),
@@ -55,13 +60,33 @@ export function attentionFacts({ config, usage, versions, workers, freezes = [],
   ];
 }
 
+/** @param {EditWatch} watch */
+function lossSinceEdit({ version, jumped, state, text, edits, undo, undo_lines: undoLines }) {
+  if (jumped !== 'yes' || state === 'recovered') return [];
+  const more = undoLines - undo.length;
+  const changes = edits.flatMap((edit) => edit.changes);
+  return [
+    el(
+      'div',
+      { class: 'problem' },
+      el('p', {}, el('strong', {}, `/${version} loses requests since an edit of routes.yaml`)),
+      el('p', {}, text, '.'),
+      changes.length > 0 && el('p', {}, 'The edit changed:'),
+      changes.length > 0 && el('ul', {}, ...changes.map((change) => el('li', {}, change))),
+      undo.length > 0 && el('p', {}, 'To undo it:'),
+      undo.length > 0 && el('ul', {}, ...undo.map((line) => el('li', {}, el('code', {}, line.text)))),
+      more > 0 && el('p', {}, `And ${plural(more, 'more line')}.`),
+    ),
+  ];
+}
+
 /** @param {VersionStatus} version */
 function failedAdapter({ version, adapter }) {
   if (!adapter || adapter.failures.length === 0) return [];
   const title = el('strong', {}, `The adapter of /${version} has failed`);
   const rows = adapter.failures.map(({ route, count, pointer, at }) => {
     const place = pointer === '' ? 'the whole body' : pointer;
-    const last = `: ${plural(count, 'response')}, last at ${dateTime(Date.parse(at))}, `;
+    const last = `: ${plural(count, 'response')} since the adapter was loaded, last at ${dateTime(Date.parse(at))}, `;
     return el('li', {}, el('code', {}, route), last, el('code', {}, place));
   });
   const what = ` with responses of /${adapter.from}. Clients of /${version} got 502.`;
@@ -119,12 +144,12 @@ function unavailableBackends({ version, stage, waivers, targets, stopped_before_
   // The backend of a retired version may be stopped, unless a waived client still uses it.
   if (stage === 'retired' && waivers.length === 0) return [];
   const current = targets.filter(({ health }) => health !== 'removed');
-  const down = current.filter(({ health, reachable }) => health !== 'healthy' || reachable === false);
+  const down = current.filter(({ health }) => health === 'failing' || health === 'ejected');
   if (down.length === 0) return [];
   const areAllDown = down.length === current.length;
   const title = areAllDown
     ? `${version} has no healthy backend`
-    : `${version}: ${down.length} of ${current.length} backends are down`;
+    : `${version}: ${down.length} of ${current.length} backends are down now`;
   return [
     el(
       'div',
@@ -153,7 +178,7 @@ function unavailableBackends({ version, stage, waivers, targets, stopped_before_
 function ledgerProblem(ledger) {
   const { problem = null, held_rows: waitingRows = 0 } = ledger ?? {};
   if (problem === null && waitingRows === 0) return null;
-  const waiting = `${plural(waitingRows, 'row is', 'rows are')} waiting in memory. A crash would lose them.`;
+  const waiting = `${plural(waitingRows, 'row is', 'rows are')} waiting in memory now. A crash would lose them.`;
   return el(
     'div',
     { class: problem === null ? 'problem mild' : 'problem' },

@@ -2,6 +2,7 @@ import { ApiError, getJson, LatestRequest, ledgerTimeoutMs } from './api.js';
 import { clientIdentifier } from './clientCells.js';
 import { byId, el, errorNotice, fact, timeAgo } from './dom.js';
 import { dateTime, plural, withCommas } from './format.js';
+import { showPeriod } from './periodChoice.js';
 import { sortable } from './table.js';
 
 /** @import { BrownoutReport, RefusedClient } from './types.js' */
@@ -96,6 +97,7 @@ function summary(report) {
   } = report;
   const brownout = brownouts.find((one) => one.number === number);
   const when = brownout ? `${dateTime(Date.parse(brownout.at))} to ${dateTime(Date.parse(brownout.end))}` : '';
+  showPeriod('brownout', when);
   const isOver = brownout !== undefined && Date.parse(brownout.end) <= Date.parse(report.asked_at);
   const spared = report.not_refused.filter((client) => client.spared).map(({ client, name }) => name ?? client);
   const table = clientTable(Date.parse(report.asked_at));

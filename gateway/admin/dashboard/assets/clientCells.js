@@ -10,11 +10,11 @@ const markOf = { moved: 'good', both: 'between', 'went back': 'bad' };
 /**
  * @param {Record<string, string>} labels a label for each state of migration
  * @param {boolean} isRetired whether requests get 410
- * @param {() => number} now
+ * @param {() => { now: number, dayCount: number }} shown the time of the rows, and the number of days that they cover
  * @param {(client: ClientRow) => HTMLElement|null} renameButton null where naming a client is not allowed
  * @returns {Column<ClientRow>[]}
  */
-export function columns(labels, isRetired, now, renameButton) {
+export function columns(labels, isRetired, shown, renameButton) {
   /** The clients whose routes are disclosed. @type {Set<string>} */
   const openClients = new Set();
   return [
@@ -44,7 +44,7 @@ export function columns(labels, isRetired, now, renameButton) {
       name: 'last',
       sort: ({ last }) => (last === null ? 0 : Date.parse(last)),
       number: true,
-      cell: ({ last }) => timeAgo(last, now()),
+      cell: ({ last }) => timeAgo(last, shown().now),
     },
     {
       title: 'Migration',
@@ -65,7 +65,7 @@ export function columns(labels, isRetired, now, renameButton) {
       sort: ({ errors }) => errors,
       cell: ({ errors }) => withCommas(errors),
     },
-    { title: '30 days', cell: ({ version, days }) => days && sparkline(version, days, now()) },
+    { title: 'By day', cell: ({ version, days }) => days && sparkline(version, days, shown()) },
   ];
 }
 
@@ -151,17 +151,16 @@ function usedRoutes({ client, routes, top_routes: topRoutes }, openClients) {
   );
 }
 
-// The size of a sparkline in pixels, and its number of points.
+// The size of a sparkline in pixels.
 const [width, height] = [96, 24];
-const dayCount = 30;
 
 /**
- * The requests of 30 days as a small line chart. It is hidden from screen readers, as the table has the total.
+ * The requests per day as a small line chart. It is hidden from screen readers, as the table has the total.
  * @param {string} version
  * @param {readonly { at: string, requests: number }[]} days
- * @param {number} now
+ * @param {{ now: number, dayCount: number }} shown
  */
-function sparkline(version, days, now) {
+function sparkline(version, days, { now, dayCount }) {
   const today = Math.floor(now / dayMs);
   const counts = Array.from({ length: dayCount }, () => 0);
   for (const { at, requests } of days) {

@@ -1,9 +1,10 @@
 import { ApiError, post, usageUrl } from './api.js';
 import { clientIdentifier, columns, migrationLabels } from './clientCells.js';
 import { el, emptyMessage } from './dom.js';
-import { plural, withCommas } from './format.js';
+import { dayMs, plural, withCommas } from './format.js';
 import { sortable } from './table.js';
 
+/** @import { Period } from './periodChoice.js' */
 /** @import { ClientRow, Usage } from './types.js' */
 
 /** Delay between the last key press in the filter and the request. */
@@ -20,11 +21,12 @@ const typingDelayMs = 250;
  */
 export function clients(version, successor, isRetired, onQueryChange, renameButton) {
   let now = 0;
+  let dayCount = 0;
   let timer = 0;
   const labels = migrationLabels(version, successor);
   const table = sortable(
     `Clients of ${version}`,
-    columns(labels, isRetired, () => now, renameButton),
+    columns(labels, isRetired, () => ({ now, dayCount }), renameButton),
     { sortedBy: 'Requests', keyOf: ({ client }) => client },
     onQueryChange,
   );
@@ -43,18 +45,20 @@ export function clients(version, successor, isRetired, onQueryChange, renameButt
       timer = setTimeout(onFilterChange, typingDelayMs);
     },
   });
+  // Its text is set by `fill`.
+  const hereOption = el('option', { value: 'here' });
   const stateSelect = el(
     'select',
     { id: 'client-state', change: onFilterChange },
     isRetired && el('option', { value: 'refused' }, 'Refused'),
-    el('option', { value: 'here' }, isRetired ? `Called ${version} in the last 30 days` : `Still on ${version}`),
+    hereOption,
     ...Object.entries(labels).map(([value, text]) => el('option', { value }, text)),
     el('option', { value: 'any' }, 'All clients'),
   );
   const matchCount = el('p', { class: 'soft', role: 'status' });
   const emptyNotice = el('div');
   const warnings = el('div', { class: 'warnings' });
-  const csvUrl = usageUrl({ by: 'client', version, since: '30d' }, '/api/usage.csv');
+  const csvLink = el('a', {}, 'Export as CSV');
   const root = el(
     'div',
     {},
@@ -67,7 +71,7 @@ export function clients(version, successor, isRetired, onQueryChange, renameButt
       el('label', { for: 'client-state', class: 'visually-hidden' }, 'Clients to show'),
       stateSelect,
       matchCount,
-      el('a', { href: csvUrl, download: `clients-of-${version}.csv` }, 'Export as CSV'),
+      csvLink,
     ),
     emptyNotice,
     table.root,
@@ -75,27 +79,34 @@ export function clients(version, successor, isRetired, onQueryChange, renameButt
   return {
     root,
     draw: table.draw,
-    /** The URL of the rows to show. */
-    get url() {
+    /** The URL of the rows to show. @param {Period} period */
+    url({ since }) {
       const { sort, limit } = table.query;
       const filter = filterInput.value.trim();
-      const parameters = { by: 'client', version, state: stateSelect.value, sort, limit: String(limit) };
+      const parameters = { by: 'client', version, since, state: stateSelect.value, sort, limit: String(limit) };
       return usageUrl(filter === '' ? parameters : { ...parameters, filter });
     },
-    /** @param {Usage<ClientRow>} answer */
-    fill(answer) {
+    /**
+     * @param {Usage<ClientRow>} answer
+     * @param {Period} period
+     */
+    fill(answer, { since, ms, words }) {
       const { rows, total = rows.length, total_unfiltered: unfilteredTotal = total, until } = answer;
       now = Date.parse(until);
-      warnings.replaceChildren(...usageWarnings(answer));
-      const matchText = `${withCommas(total)} of ${withCommas(unfilteredTotal)}`;
+      dayCount = Math.round(ms / dayMs);
+      // Two days are no chart.
+      root.classList.toggle('no-days', dayCount < 3);
+      hereOption.textContent = isRetired ? `Called ${version} in the ${words}` : `Still on ${version}`;
+      csvLink.setAttribute('href', usageUrl({ by: 'client', version, since }, '/api/usage.csv'));
+      csvLink.setAttribute('download', `clients-of-${version}-${since}.csv`);
+      warnings.replaceChildren(...usageWarnings(answer, words));
+      const matchText = `${withCommas(total)} of ${plural(unfilteredTotal, 'client')}, ${words}`;
       // A screen reader reads the text aloud whenever it is set, even if it has not changed.
       if (matchCount.textContent !== matchText) matchCount.textContent = matchText;
       table.root.hidden = total === 0;
       const noMatchText =
-        isRetired && stateSelect.value === 'refused'
-          ? 'No client was refused in the last 30 days.'
-          : 'No client matches.';
-      const text = unfilteredTotal > 0 ? noMatchText : `No client called ${version} in the last 30 days.`;
+        isRetired && stateSelect.value === 'refused' ? `No client was refused in the ${words}.` : 'No client matches.';
+      const text = unfilteredTotal > 0 ? noMatchText : `No client called ${version} in the ${words}.`;
       emptyNotice.replaceChildren(...(total > 0 ? [] : [emptyMessage(text)]));
       table.fill(rows, total);
     },
@@ -105,8 +116,9 @@ export function clients(version, successor, isRetired, onQueryChange, renameButt
 /**
  * Why the list of clients may be incomplete. A ledger that cannot be written is reported at the top of the page.
  * @param {{ problem: string|null, folded?: number, problems?: readonly string[] }} usage
+ * @param {string} period `last 7 days`
  */
-function usageWarnings({ problem, folded = 0, problems = [] }) {
+function usageWarnings({ problem, folded = 0, problems = [] }, period) {
   return [
     ...problems.filter((text) => text !== problem).map((text) => el('p', { class: 'problem mild' }, text)),
     ...(folded > 0
@@ -114,7 +126,7 @@ function usageWarnings({ problem, folded = 0, problems = [] }) {
           el(
             'p',
             { class: 'problem mild' },
-            `${plural(folded, 'request comes', 'requests come')} from clients beyond `,
+            `${plural(folded, 'request', 'requests')} in the ${period} came from clients beyond `,
             el('code', {}, 'usage.max_clients'),
             '. They are counted together as other clients.',
           ),

@@ -161,7 +161,7 @@ function adapterLines({ adapter }) {
   if (adapter?.mode !== 'serve') return [];
   const { from, not_adapted: refused = 0 } = adapter;
   const lines = [`Served from ${from} by an adapter`];
-  if (refused > 0) lines.push(`${plural(refused, 'request')} to other routes: 410`);
+  if (refused > 0) lines.push(`${plural(refused, 'request')} to other routes since the adapter was loaded: 410`);
   return lines.map((text) => el('p', { class: 'soft' }, text));
 }
 

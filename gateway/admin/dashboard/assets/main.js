@@ -6,6 +6,7 @@ import { fleetTable } from './fleet.js';
 import { GatewayFilter } from './gatewayFilter.js';
 import { lifecycle } from './lifecycle.js';
 import { notificationTable } from './notify.js';
+import { PeriodChoice } from './periodChoice.js';
 import { RetirementSection } from './retirement.js';
 import { backends, gatewayFacts, rates } from './status.js';
 import { TrafficSection } from './traffic.js';
@@ -13,11 +14,22 @@ import { TrafficSection } from './traffic.js';
 /** @import { Status } from './types.js' */
 
 const gatewayFilter = new GatewayFilter((gateway) => {
+  periodChoice.setGateway(gateway);
+  retirementSection.setPeriod(periodChoice.period);
+  trafficSection.setPeriod(periodChoice.period);
   retirementSection.setGateway(gateway);
   trafficSection.setGateway(gateway);
 });
-const retirementSection = new RetirementSection(gatewayFilter.chosen);
-const trafficSection = new TrafficSection(gatewayFilter.chosen);
+const periodChoice = new PeriodChoice(gatewayFilter.chosen, (period) => {
+  retirementSection.setPeriod(period);
+  trafficSection.setPeriod(period);
+  void retirementSection.refresh();
+  void trafficSection.refresh();
+});
+const retirementSection = new RetirementSection(gatewayFilter.chosen, periodChoice.period, (quietMs) =>
+  periodChoice.setQuiet(quietMs),
+);
+const trafficSection = new TrafficSection(gatewayFilter.chosen, periodChoice.period);
 const backendTable = backends();
 const ratesTable = rates();
 const gatewayTable = fleetTable();
@@ -128,7 +140,9 @@ function show(status) {
   byId('notify-section').hidden = !status.notify;
   draw('notify', constantData, () => [notificationsTable.root]);
   if (status.notify) notificationsTable.fill(status.notify, now);
-  draw('gateway', [Math.floor(now / 60_000), config, status.workers], () => [gatewayFacts(status, now)]);
+  draw('gateway', [Math.floor(now / 60_000), config, status.edit_watch, status.workers], () => [
+    gatewayFacts(status, now),
+  ]);
   if (lastGeneration !== 0 && lastGeneration !== config.generation) refresh();
   lastGeneration = config.generation;
   void retirementSection.setVersions(versions);

@@ -2,11 +2,14 @@ import { ApiError, getJson, LatestRequest, ledgerTimeoutMs, post, Retry, usageUr
 import { BrownoutCard } from './brownout.js';
 import { clients, NameDialog } from './clients.js';
 import { byId, el, emptyMessage, errorNotice, segmented } from './dom.js';
+import { period as periodInWords } from './format.js';
+import { showPeriod } from './periodChoice.js';
 import { planSummary } from './plan.js';
 import { routes } from './routes.js';
 import { driftCard, shadowCard } from './shadow.js';
 import { drawGatewayDays, drawTrend, figures, verdict } from './verdict.js';
 
+/** @import { Period } from './periodChoice.js' */
 /** @import { ClientRow, Day, Retirement, RouteRow, Usage, VersionStatus, VersionTotal } from './types.js' */
 
 /** The stages of a version that will be retired, most urgent first. */
@@ -31,6 +34,8 @@ export class RetirementSection {
   #stageAndSuccessor = '';
   /** The gateway of a fleet whose requests per day are shown; '': all. */
   #gateway;
+  #period;
+  #onQuiet;
   #removeTrend = () => {};
   #drawnData = '';
   /** @type {ReturnType<typeof clients>|undefined} */
@@ -38,9 +43,20 @@ export class RetirementSection {
   /** @type {ReturnType<typeof routes>|undefined} */
   #routes;
 
-  /** @param {string} gateway */
-  constructor(gateway) {
+  /**
+   * @param {string} gateway
+   * @param {Period} period
+   * @param {(quietMs: number) => void} onQuiet called with the quiet period of each verdict
+   */
+  constructor(gateway, period, onQuiet) {
     this.#gateway = gateway;
+    this.#period = period;
+    this.#onQuiet = onQuiet;
+  }
+
+  /** Shown by the next `refresh`. @param {Period} period */
+  setPeriod(period) {
+    this.#period = period;
   }
 
   /** @param {string} by how this browser is authorized */
@@ -97,6 +113,9 @@ export class RetirementSection {
       if (request.isOutdated) return;
       this.#retry.succeeded();
       this.#drawVerdict(retirement);
+      this.#onQuiet(retirement.facts.quiet);
+      // The page has another period now, and this section was refreshed.
+      if (request.isOutdated) return;
       this.#createTables(retirement);
       if (this.#gateway !== '') await this.#drawDays(retirement, request);
       if (request.isOutdated) return;
@@ -132,6 +151,7 @@ export class RetirementSection {
     byId('plan-card').hidden = isRetired;
     if (isRetired) byId('plan').replaceChildren();
     byId('h-clients').textContent = `Clients that ${isRetired ? 'still call' : 'call'} ${retirement.version}`;
+    showPeriod('quiet', `quiet period: last ${periodInWords(retirement.facts.quiet)}`);
     byId('verdict').replaceChildren(verdict(retirement), figures(retirement));
     this.#removeTrend = () => {};
     this.#drawnData = data;
@@ -182,10 +202,11 @@ export class RetirementSection {
     if (!table) return;
     const request = this.#clientsRequest.start();
     try {
+      const period = this.#period;
       /** @type {Usage<ClientRow>} */
-      const usage = await getJson(table.url, request.signal);
+      const usage = await getJson(table.url(period), request.signal);
       if (request.isOutdated || table !== this.#clients) return;
-      table.fill(usage);
+      table.fill(usage, period);
       if (!table.root.isConnected) byId('clients').replaceChildren(table.root);
     } catch (error) {
       if (request.isOutdated) return;
@@ -199,12 +220,12 @@ export class RetirementSection {
     const table = this.#routes;
     const request = this.#routesRequest.start();
     try {
-      // The period of `facts`.
-      const url = usageUrl({ by: 'route', version, since: `${facts.quiet}ms` });
+      const period = this.#period;
+      const url = usageUrl({ by: 'route', version, since: period.since });
       /** @type {Usage<RouteRow>} */
       const { rows, until } = await getJson(url, request.signal);
       if (request.isOutdated || !table || table !== this.#routes) return;
-      table.fill(rows, facts, Date.parse(until));
+      table.fill(rows, facts, Date.parse(until), period);
       if (!table.root.isConnected) byId('routes').replaceChildren(table.root);
     } catch (error) {
       if (request.isOutdated) return;
@@ -215,12 +236,12 @@ export class RetirementSection {
 
   /** @param {string} version */
   async #drawPlan(version) {
-    const request = this.#planRequest.start();
+    const [request, period] = [this.#planRequest.start(), this.#period];
     try {
-      const { status, body } = await post('/api/plan', { retire: version }, request.signal);
+      const { status, body } = await post('/api/plan', { retire: version, since: period.since }, request.signal);
       if (request.isOutdated) return;
       if (status !== 200) throw new ApiError(status, body);
-      byId('plan').replaceChildren(planSummary(body));
+      byId('plan').replaceChildren(planSummary(body, period.words));
     } catch (error) {
       if (request.isOutdated) return;
       this.#retry.failed(error);

@@ -1,6 +1,7 @@
 import { ApiError, getJson, LatestRequest, ledgerTimeoutMs } from './api.js';
 import { byId, el, errorNotice, fact, timeAgo } from './dom.js';
-import { withCommas } from './format.js';
+import { date, withCommas } from './format.js';
+import { showPeriod } from './periodChoice.js';
 import { sortable } from './table.js';
 
 /** @import { DifferenceReport, DriftReport, ResponseDifference, UndeclaredProperty } from './types.js' */
@@ -23,7 +24,7 @@ export const driftCard = () =>
 
 /**
  * A report on compared responses. Hidden for a version without evidence.
- * @template {{ asked_at: string }} Report
+ * @template {{ asked_at: string, first: string|null }} Report
  */
 class ComparisonCard {
   #request = new LatestRequest(ledgerTimeoutMs);
@@ -74,6 +75,7 @@ class ComparisonCard {
     byId(`${this.#kind}-card`).hidden = !isShown;
     if (json === this.#drawnData || !isShown) return;
     this.#drawnData = json;
+    showPeriod(this.#kind, report.first === null ? '' : `since ${date(Date.parse(report.first))}`);
     byId(this.#kind).replaceChildren(this.#content(report));
   }
 }

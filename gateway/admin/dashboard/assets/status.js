@@ -1,6 +1,7 @@
 import { triggerTexts } from './attention.js';
 import { el, emptyMessage, fact, swatch, timeAgo } from './dom.js';
 import { ago, dateTime, milliseconds, percent, period, plural, rate, withCommas } from './format.js';
+import { showPeriod } from './periodChoice.js';
 import { head, row, table, updateRows } from './table.js';
 
 /** @import { Status, Target, Traffic, VersionRates, VersionStatus } from './types.js' */
@@ -59,19 +60,26 @@ function backendRow({ version, last_served: lastServed }, target, now) {
  * @param {Target} target
  * @param {number} now
  */
-function lastError({ last_error: error, last_error_at: at = null }, now) {
-  return error && el('small', {}, error, at !== null && ' · ', at !== null && timeAgo(at, now));
+function lastError({ health: state, last_error: error, last_error_at: at = null }, now) {
+  // The error is kept after the target has recovered.
+  const past = state === 'healthy' && 'Last error: ';
+  return error && el('small', {}, past, error, at !== null && ' · ', at !== null && timeAgo(at, now));
 }
 
 /**
  * @param {Target} target
  * @param {number} now
  */
-function health({ health: state, reachable, ejected_until: until }, now) {
-  if (reachable === false) return el('span', { class: 'state bad' }, 'Unreachable');
+function health({ health: state, failing_since: since = null, ejected_until: until }, now) {
+  if (state === 'not tried') return el('span', { class: 'state silent' }, 'Not tried yet');
   if (state === 'healthy') return el('span', { class: 'state good' }, 'Healthy');
   if (state === 'removed') return el('span', { class: 'state between' }, 'Removed');
-  if (state === 'unhealthy') return el('span', { class: 'state bad' }, 'Unhealthy');
+  if (state === 'failing')
+    return el(
+      'span',
+      { class: 'state bad' },
+      since === null ? 'Failing' : `Failing since ${dateTime(Date.parse(since))}`,
+    );
   const secondsLeft = until === null ? 0 : Math.max(0, Math.ceil((Date.parse(until) - now) / 1_000));
   return el('span', { class: 'state between' }, secondsLeft > 0 ? `Ejected for ${secondsLeft} s` : 'Ejected');
 }
@@ -94,7 +102,9 @@ export function rates() {
       const versions = traffic?.versions ?? [];
       emptyNotice.hidden = versions.length > 0;
       frame.hidden = note.hidden = versions.length === 0;
-      note.textContent = `Average over ${period(traffic?.span_ms ?? 0)}, all worker processes together. p50 and p99 are estimated from a histogram that excludes event streams and WebSockets.`;
+      const span = period(traffic?.span_ms ?? 0);
+      showPeriod('rates', versions.length === 0 ? '' : `last ${span}`);
+      note.textContent = `Average over the last ${span}, all worker processes together. p50 and p99 are estimated from a histogram that excludes event streams and WebSockets.`;
       updateRows(
         body,
         versions.toSorted((a, b) => major(a) - major(b)).map((one) => ratesRow(one, titles)),
@@ -119,17 +129,30 @@ function ratesRow({ version, requests_per_second: perSecond, error_share: errors
 /** @param {VersionRates} rates */
 const major = ({ version }) => (version === 'unknown' ? Number.POSITIVE_INFINITY : Number(version.slice(1)));
 
+/** Whether more requests are lost since an edit. @type {Record<string, string>} */
+const lossInWords = { yes: 'Loses requests', no: 'As before', 'not known': 'Not known' };
+
 /**
- * The active configuration and the worker processes.
+/**
+ * Which gateway this is, its active configuration, what became of the requests since the last edit, and the worker processes.
  * @param {Status} status
  * @param {number} now
  */
-export function gatewayFacts({ config, workers }, now) {
+export function gatewayFacts({ gateway, config, workers, edit_watch: watches = [] }, now) {
   return el(
     'dl',
     { class: 'facts' },
+    gateway &&
+      fact('Gateway', gateway.name, [gateway.admin, gateway.file].filter((text) => text !== '').join(', with ')),
     fact('Configuration', `Generation ${withCommas(config.generation)}`, config.fingerprint.slice(0, 12)),
     fact('In effect since', dateTime(Date.parse(config.loaded_at)), triggerTexts[config.trigger] ?? config.trigger),
+    ...watches.map((watch) =>
+      fact(
+        `/${watch.version} since the edit`,
+        watch.state === 'recovered' ? 'As before again' : (lossInWords[watch.jumped] ?? watch.jumped),
+        watch.text,
+      ),
+    ),
     fact(
       'Workers',
       plural(workers.length, 'process', 'processes'),

@@ -1,13 +1,14 @@
 import { ApiError, getJson, LatestRequest, ledgerTimeoutMs, Retry, usageUrl } from './api.js';
 import { chart } from './chart.js';
-import { byId, colorOf, el, emptyMessage, errorNotice, segmented, swatch } from './dom.js';
-import { date, dateTime, percent, withCommas } from './format.js';
+import { byId, colorOf, el, emptyMessage, errorNotice, swatch } from './dom.js';
+import { date, dateTime, dayMs, percent, withCommas } from './format.js';
 
+/** @import { Period } from './periodChoice.js' */
 /** @import { Day, Usage } from './types.js' */
 
-/** The section with the traffic of all versions over a selectable period. */
+/** The section with the traffic of all versions over the period of the page. */
 export class TrafficSection {
-  #range = '30d';
+  #period;
   /** One gateway of a fleet; '': all. */
   #gateway;
   /** The URL of the data that the chart shows; '' without a chart. */
@@ -16,36 +17,31 @@ export class TrafficSection {
   #retry = new Retry(() => void this.refresh());
   #removeChart = () => {};
 
-  /** @param {string} gateway */
-  constructor(gateway) {
+  /**
+   * @param {string} gateway
+   * @param {Period} period
+   */
+  constructor(gateway, period) {
     this.#gateway = gateway;
-    this.#drawRanges();
+    this.#period = period;
+  }
+
+  /** Shown by the next `refresh`. @param {Period} period */
+  setPeriod(period) {
+    this.#period = period;
   }
 
   /** @param {string} gateway */
   setGateway(gateway) {
     this.#gateway = gateway;
-    this.#drawRanges();
     void this.refresh();
   }
 
-  #drawRanges() {
-    // The requests to one gateway are counted by day.
-    const offered = ranges.filter(([range]) => this.#gateway === '' || range !== '24h');
-    if (!offered.some(([range]) => range === this.#range)) this.#range = '7d';
-    byId('range').replaceChildren(
-      segmented('range', 'Time', offered, this.#range, (range) => {
-        this.#range = range;
-        void this.refresh();
-      }),
-    );
-  }
-
   async refresh() {
-    const [range, gateway, container] = [this.#range, this.#gateway, byId('traffic')];
+    const [period, gateway, container] = [this.#period, this.#gateway, byId('traffic')];
     const request = this.#request.start();
-    const step = gateway === '' ? stepOf(range) : 'day';
-    const url = usageUrl({ by: 'day', step, since: range, ...(gateway !== '' && { instance: gateway }) });
+    const step = gateway === '' ? stepOf(period) : 'day';
+    const url = usageUrl({ by: 'day', step, since: period.since, ...(gateway !== '' && { instance: gateway }) });
     container.ariaBusy = String(url !== this.#drawnUrl);
     // Do not redraw while the pointer is over the chart.
     if (url === this.#drawnUrl && container.querySelector('.u-over:hover')) return;
@@ -72,15 +68,8 @@ export class TrafficSection {
   }
 }
 
-const ranges = /** @type {const} */ ([
-  ['24h', '24 h'],
-  ['7d', '7 d'],
-  ['30d', '30 d'],
-  ['365d', '1 y'],
-]);
-
-/** Short ranges have too few days for a chart. @param {string} range */
-const stepOf = (range) => (range === '24h' || range === '7d' ? 'hour' : 'day');
+/** Short periods have too few days for a chart. @param {Period} period */
+const stepOf = ({ ms }) => (ms <= 7 * dayMs ? 'hour' : 'day');
 
 /**
  * A stacked chart of the requests to every version.
@@ -191,13 +180,13 @@ function amount(requests, total) {
 }
 
 /**
- * @param {{ since: string, covered_since: string|null }} usage
+ * @param {{ since: string, counted_since: string|null }} usage
  * @param {number} total
  * @param {'hour'|'day'} step
  */
-function summary({ since, covered_since: covered }, total, step) {
-  const isPartlyRecorded = covered !== null && Date.parse(covered) > Date.parse(since);
-  return `${withCommas(total)} requests since ${dateTime(Date.parse(isPartlyRecorded ? covered : since))}${isPartlyRecorded ? ', when recording began' : ''}. Pale bars are incomplete ${step}s.`;
+function summary({ since, counted_since: counted }, total, step) {
+  const isPartlyRecorded = counted !== null && counted !== since;
+  return `${withCommas(total)} requests since ${dateTime(Date.parse(isPartlyRecorded ? counted : since))}${isPartlyRecorded ? ', when recording began' : ''}. Pale bars are incomplete ${step}s.`;
 }
 
 /**
@@ -211,12 +200,12 @@ function byMajor(a, b) {
 
 /**
  * The first recorded step and the last step, if they are not recorded completely. Their counts are too low, and must not look like a decline.
- * @param {{ since: string, until: string, covered_since: string|null }} usage
+ * @param {{ since: string, until: string, counted_since: string|null }} usage
  * @param {readonly number[]} times
  * @returns {(readonly [number, number])[]}
  */
-function incompleteSpans({ since, until, covered_since: covered }, times) {
-  const recordedFrom = Math.max(Date.parse(since), Date.parse(covered ?? since)) / 1_000;
+function incompleteSpans({ since, until, counted_since: counted }, times) {
+  const recordedFrom = Date.parse(counted ?? since) / 1_000;
   return times.slice(1).flatMap((end, index) => {
     const start = times[index] ?? end;
     const isIncomplete = (start < recordedFrom && recordedFrom < end) || Date.parse(until) / 1_000 < end;
@@ -226,12 +215,12 @@ function incompleteSpans({ since, until, covered_since: covered }, times) {
 
 /**
  * The index of the step in which recording started. Earlier steps have no data, although there may have been requests.
- * @param {{ covered_since: string|null }} usage
+ * @param {{ counted_since: string|null }} usage
  * @param {readonly number[]} times
  */
-function firstRecordedStep({ covered_since: covered }, times) {
-  if (covered === null) return 0;
-  const began = Date.parse(covered) / 1_000;
+function firstRecordedStep({ counted_since: counted }, times) {
+  if (counted === null) return 0;
+  const began = Date.parse(counted) / 1_000;
   return Math.max(
     0,
     times.findIndex((_start, index) => (times[index + 1] ?? Number.POSITIVE_INFINITY) > began),
@@ -239,12 +228,12 @@ function firstRecordedStep({ covered_since: covered }, times) {
 }
 
 /**
- * @param {{ since: string, covered_since: string|null }} usage
+ * @param {{ since: string, counted_since: string|null }} usage
  * @param {readonly number[]} times
  */
 function unrecordedTime(usage, times) {
   const until = times[firstRecordedStep(usage, times)] ?? 0;
-  const { covered_since: covered } = usage;
-  if (covered === null || until <= (times[0] ?? 0)) return undefined;
-  return { until, text: `Recorded since ${date(Date.parse(covered))}` };
+  const { counted_since: counted } = usage;
+  if (counted === null || until <= (times[0] ?? 0)) return undefined;
+  return { until, text: `Recorded since ${date(Date.parse(counted))}` };
 }

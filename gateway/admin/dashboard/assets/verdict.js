@@ -1,8 +1,9 @@
 import { chart } from './chart.js';
 import { colorOf, el, emptyMessage, fact } from './dom.js';
-import { date, dateTime, dayMonth, dayMs, percent, period, plural, timeLeft, withCommas } from './format.js';
+import { date, dayMs, percent, period, plural, timeLeft, withCommas } from './format.js';
+import { showPeriod } from './periodChoice.js';
 
-/** @import { Day, Remark, Retirement, Trend } from './types.js' */
+/** @import { Day, Remark, Retirement, Successor, Trend } from './types.js' */
 
 /**
  * Whether a version can be retired, and why. The details are in the tables and the chart beside it.
@@ -28,15 +29,22 @@ export function verdict(retirement) {
  * @param {Retirement} retirement
  */
 export function figures({ facts }) {
+  const quiet = `last ${period(facts.quiet)}`;
   return el(
     'dl',
     { class: 'facts' },
-    fact('Requests', withCommas(facts.requests), `since ${dayMonth(Date.parse(facts.since))}`),
-    fact('Share', percent(facts.share), 'of all requests'),
-    fact('Clients', clientCount(facts, withCommas), `${withCommas(facts.in_flight)} in flight`),
-    facts.successor &&
-      fact('Successor', facts.successor.version, `${facts.successor.healthy} of ${facts.successor.targets} healthy`),
+    fact('Requests', withCommas(facts.requests), quiet),
+    fact('Share', percent(facts.share), `of all, ${quiet}`),
+    fact('Clients', clientCount(facts, withCommas), quiet),
+    fact('In flight', withCommas(facts.in_flight), 'now'),
+    facts.successor && fact('Successor', facts.successor.version, successorHealth(facts.successor)),
   );
+}
+
+/** @param {Successor} successor */
+function successorHealth({ targets, healthy, not_tried: notTried = 0 }) {
+  if (targets > 0 && notTried === targets) return 'not tried yet';
+  return `${healthy} of ${targets} healthy now${notTried > 0 ? `, ${notTried} not tried yet` : ''}`;
 }
 
 /**
@@ -53,12 +61,12 @@ function clientCount({ client_count: count, folded }, inWords) {
  * @returns {readonly [tone: string, answer: string]}
  */
 function headline({ version, answer, facts }) {
+  // The reason below says who called the retired version, and in which period.
   if (facts.stage === 'retired') {
-    if (facts.refused === 0) return ['yes', `${version} is retired, and no client calls it.`];
-    return [
-      'not-yet',
-      `${version} is retired, and ${plural(facts.refused_count, 'client still calls', 'clients still call')} it.`,
-    ];
+    if (answer === 'yes') return ['yes', `Yes, the tombstone of ${version} may be removed.`];
+    if (answer === 'not known')
+      return ['not-yet', `It is not known whether the tombstone of ${version} may be removed.`];
+    return ['not-yet', `Keep the tombstone of ${version}.`];
   }
   if (answer === 'yes') return ['yes', `Yes, ${version} can be retired.`];
   if (answer === 'not yet') return ['not-yet', `Not yet: keep ${version} running.`];
@@ -75,9 +83,9 @@ function sentence({ code, text }, { version, facts, asked_at: now }) {
   const quiet = `the last ${period(facts.quiet)}`;
   const clients = clientCount(facts, (count) => plural(count, 'client'));
   switch (code) {
-    case 'retired_already':
     case 'trend':
     case 'no_counterpart':
+    case 'missing_in_successor':
       return [];
     case 'no_sunset':
       return [`No sunset date is set, so clients do not know when ${version} ends.`];
@@ -87,23 +95,16 @@ function sentence({ code, text }, { version, facts, asked_at: now }) {
     }
     case 'ledger_empty':
       return ['The usage ledger is empty.'];
-    case 'ledger_short':
-      return [
-        `Usage has been recorded only since ${dateTime(Date.parse(facts.covered_since ?? now))}; the quiet period (retire.quiet) is ${period(facts.quiet)}.`,
-      ];
     case 'clients_left':
       return [
-        `${clients} made ${plural(facts.requests, 'request')} in ${quiet}, ${percent(facts.share)} of all requests. The clients are listed below.`,
+        `${clients} made ${plural(facts.requests, 'request')} in ${quiet}, ${percent(facts.share)} of all requests (the quiet period).`,
       ];
     case 'below_max_share':
       return [
-        `${clients} made ${percent(facts.share)} of all requests in ${quiet}. retire.max_share allows this share. Retiring ${version} cuts off these clients; they are listed below.`,
+        `${clients} made ${percent(facts.share)} of all requests in ${quiet}. retire.max_share allows this share. Retiring ${version} cuts off these clients.`,
       ];
     case 'nobody_left':
       return [`No client has called ${version} in ${quiet}.`];
-    case 'still_knocking':
-      if (facts.refused === 0) return [`No request was refused in ${quiet}.`];
-      return [`${plural(facts.refused, 'request was', 'requests were')} answered with 410 in ${quiet}.`];
     default:
       return [text];
   }
@@ -129,6 +130,7 @@ const maxProjectionRatio = 2;
  */
 export function drawTrend(container, version, trend) {
   const { days } = trend;
+  showPeriod('trend', days.length === 0 ? '' : `last ${completeDays(days)}`);
   if (days.length === 0) return noDays(container);
   if (trend.kind === 'none' && days.every(({ requests }) => requests === 0)) {
     container.replaceChildren(emptyMessage(`No requests to ${version} in the recorded days.`));
@@ -167,13 +169,14 @@ export function drawTrend(container, version, trend) {
  * @returns {() => void} removes the chart
  */
 export function drawGatewayDays(container, version, gateway, shownDays, rows) {
+  showPeriod('trend', shownDays.length === 0 ? '' : `last ${completeDays(shownDays)}`);
   if (shownDays.length === 0) return noDays(container);
   const requestsByTime = new Map(rows.map((one) => [Date.parse(one.at), one.requests]));
   const days = shownDays.map(({ at }) => ({ at, requests: requestsByTime.get(Date.parse(at)) ?? 0 }));
   const sum = days.reduce((total, one) => total + one.requests, 0);
   const canvas = daysCanvas(`Requests to ${version} through ${gateway} per day`, days);
   container.replaceChildren(
-    el('p', { class: 'big' }, `${plural(sum, 'request')} in ${completeDays(days)}.`),
+    el('p', { class: 'big' }, `${plural(sum, 'request')} in the last ${completeDays(days)}.`),
     el('p', { class: 'soft' }, 'Failed requests and requests of ignored clients are included.'),
     canvas,
   );
@@ -204,17 +207,22 @@ function daysCanvas(title, days) {
  * @param {Trend} trend
  * @param {readonly number[]} recordedTimes
  */
-function projection({ zero, per_day: perDay }, recordedTimes) {
+function projection({ zero, per_day: perDay, days }, recordedTimes) {
   const lastDay = recordedTimes.at(-1) ?? 0;
   const zeroAt = zero === null ? 0 : Date.parse(zero);
   if (zeroAt <= lastDay || perDay === null) return [];
   const recordedMs = Math.max(7 * dayMs, lastDay - (recordedTimes[0] ?? lastDay));
   const visibleEnd = Math.min(zeroAt, lastDay + maxProjectionRatio * recordedMs);
-  return [lastDay, visibleEnd].map((at) => ({ at, requests: (-perDay * (zeroAt - at)) / dayMs }));
+  // If the end was postponed because of the usual pauses of clients, the line falls less than `per_day`.
+  const lastWeek = days.slice(-7);
+  const average = lastWeek.reduce((sum, { requests }) => sum + requests, 0) / lastWeek.length;
+  const start = Math.min((-perDay * (zeroAt - lastDay)) / dayMs, average);
+  return [lastDay, visibleEnd].map((at) => ({ at, requests: (start * (zeroAt - at)) / (zeroAt - lastDay) }));
 }
 
 /** @param {Trend} trend */
-function trendText({ kind, zero }) {
+function trendText({ kind, zero, pausing }) {
+  if (pausing) return `Falling, but ${pausingClients(pausing)}, so no end can be predicted.`;
   if (kind === 'falling')
     return zero === null
       ? 'Falling, but more slowly each week.'
@@ -225,11 +233,24 @@ function trendText({ kind, zero }) {
   return 'Not enough days for a trend.';
 }
 
+/**
+ * `12 clients call every 6 to 10 days`
+ * @param {NonNullable<Trend['pausing']>} pausing
+ */
+function pausingClients({ count, shortest_pause: shortest, longest_pause: longest }) {
+  const [from, to] = [Math.round(shortest / dayMs), Math.round(longest / dayMs)];
+  const clients = plural(count, 'client calls', 'clients call');
+  return `${clients} every ${from === to ? '' : `${from} to `}${plural(to, 'day')}`;
+}
+
 /** @param {Trend} trend */
-function trendDetail({ per_day: perDay, days }) {
-  if (perDay === null) return `Based on ${completeDays(days)}.`;
+function trendDetail({ per_day: perDay, pausing, days }) {
+  if (perDay === null) return `Based on the last ${completeDays(days)}.`;
   const decrease = Math.abs(perDay) < 1 ? 'less than one request' : `about ${withCommas(Math.round(-perDay))} requests`;
-  return `A decrease of ${decrease} per day, over the last three weeks.`;
+  const then = pausing
+    ? ` Even if none of these clients calls again, their silence means nothing before ${date(Date.parse(pausing.expected_until))}.`
+    : '';
+  return `A decrease of ${decrease} per day, over the last three weeks.${then}`;
 }
 
 /** @param {readonly Day[]} days */

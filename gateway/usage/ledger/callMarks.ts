@@ -1,0 +1,244 @@
+import { closeSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
+import { failureOf } from './failure.ts';
+import { copyName } from './file.ts';
+import {
+  bytesPerSlot,
+  type CallMark,
+  currentBootId,
+  type FileState,
+  type MarkFile,
+  makeMarkFile,
+  makeMarkFileIfMissing,
+  markFileOf,
+  maxMarkingProcesses,
+  offsetOf,
+  readMarkFile,
+  readSpareMarkFile,
+  removeQuietly,
+  sharedSlot,
+  slotsPerTable,
+  spareMarkFileOf,
+  stateOf,
+  tableBytes,
+} from './markFile.ts';
+
+// Which versions were called lately. Counts reach the ledger some seconds after the calls, and later if the disk is full. If the gateway
+// or a worker is killed in between, the marks tell the next start of which versions calls are missing. A mark is written in place,
+// before the request is forwarded. So it needs no room on the disk, and it survives the process, because the kernel has it. It does not
+// survive a loss of power.
+
+/** All calls of one process up to a mark are counted in the ledger. */
+export interface CountedMark {
+  readonly process: number;
+  /** The latest mark that is covered; epoch ms. */
+  readonly until: number;
+}
+
+/** What the marks told when the gateway started. */
+export interface MarksAtStart {
+  /** Epoch ms. */
+  readonly readAt: number;
+  /** Of earlier runs. */
+  readonly marks: readonly CallMark[];
+  /** The files that had them, as they were found. */
+  readonly found: readonly FileState[];
+  /** The file for the marks of this run, as it was made. Undefined: this run cannot write marks. */
+  readonly own: FileState | undefined;
+  /** Identifies the run of the operating system; '' if it is not known. */
+  readonly bootId: string;
+}
+
+/** Where processes write their marks. */
+export interface MarkFiles {
+  readonly file: string;
+  /** Used if `file` cannot be written any more. */
+  readonly spare: string;
+}
+
+/** The marks of a gateway, as the process sees them that owns the ledger. */
+export class CallMarks {
+  readonly files: MarkFiles;
+  readonly atStart: MarksAtStart;
+
+  private constructor(files: MarkFiles, atStart: MarksAtStart) {
+    this.files = files;
+    this.atStart = atStart;
+  }
+
+  /** Reads the marks of earlier runs, and makes a new file that continues them. `notice` receives why that is not possible. */
+  static open(ledger: string, now: number, notice: (line: string) => void = () => {}): CallMarks {
+    const [file, spare] = [markFileOf(ledger), spareMarkFileOf(ledger)];
+    const beside = usableOrRenamed(file, now, notice);
+    const read = { ...marksIn([beside, spareMarks(spare)]), readAt: now, bootId: currentBootId() };
+    try {
+      return new CallMarks({ file, spare }, { ...read, own: continued(file, beside, read.marks) });
+    } catch (error) {
+      const { reason } = failureOf(error);
+      // Marks that nobody writes would look as if no version had been called.
+      removeQuietly(file);
+      try {
+        makeMarkFileIfMissing(spare);
+        notice(`${file} cannot be written: ${reason}.  Calls are marked in ${spare} until the next start.`);
+        return new CallMarks({ file: spare, spare }, { ...read, own: stateOf(spare) });
+      } catch {
+        notice(`${file} cannot be written: ${reason}.  If the gateway is killed, coverage restarts for all versions.`);
+        return new CallMarks({ file, spare }, { ...read, own: undefined });
+      }
+    }
+  }
+
+  /** The marks of one process; undefined if they are not known. */
+  of(process: number): readonly CallMark[] | undefined {
+    if (this.atStart.own === undefined || process >= maxMarkingProcesses) return undefined;
+    const { file, spare } = this.files;
+    try {
+      const own = readMarkFile(file);
+      return own && marksIn([own, spareMarks(spare)]).marks.filter((mark) => mark.process === process);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Called when the ledger has recorded the marks of earlier runs. */
+  onRecorded(): void {
+    const { file, spare } = this.files;
+    if (file !== spare && spareMarks(spare)) removeQuietly(spare);
+  }
+}
+
+/** Reads the marks of a ledger that a gateway may be writing. Changes nothing. */
+export function marksBeside(ledger: string, now: number): MarksAtStart {
+  let beside: MarkFile | undefined;
+  try {
+    beside = readMarkFile(markFileOf(ledger));
+  } catch {
+    // Damaged marks are no marks.
+  }
+  const read = marksIn([beside, spareMarks(spareMarkFileOf(ledger))]);
+  return { ...read, readAt: now, own: undefined, bootId: currentBootId() };
+}
+
+/** Writes the marks of one process that serves. */
+export class CallMarker {
+  readonly process: number;
+  /** The last mark. After a count of everything up to now, all calls up to this mark are counted. */
+  last = 0;
+  readonly #files: MarkFiles;
+  #descriptor: number | undefined;
+  readonly #value = Buffer.alloc(bytesPerSlot);
+
+  /** If no file can be written, marks are only numbered. */
+  constructor(files: MarkFiles, process: number) {
+    this.#files = files;
+    this.process = process;
+    if (!this.#open(files.file)) this.#useSpare();
+  }
+
+  /** `now`: epoch ms. */
+  mark(major: number, now: number): void {
+    this.last = Math.max(Math.ceil(now), this.last + 1);
+    const slot = major < slotsPerTable ? major : sharedSlot;
+    this.#value.writeDoubleLE(this.last);
+    if (this.#descriptor === undefined || this.#write(slot)) return;
+    this.#useSpare();
+    if (!this.#write(slot)) this.close();
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
+  }
+
+  #open(file: string): boolean {
+    try {
+      const descriptor = openSync(file, 'r+');
+      this.#descriptor = descriptor;
+      const table = Buffer.alloc(tableBytes);
+      readSync(descriptor, table, 0, tableBytes, offsetOf(this.process, 0));
+      for (let at = 0; at < tableBytes; at += bytesPerSlot) {
+        const mark = table.readDoubleLE(at);
+        // The file may have been damaged since the start.
+        if (Number.isSafeInteger(mark)) this.last = Math.max(this.last, mark);
+      }
+      return true;
+    } catch {
+      this.close();
+      return false;
+    }
+  }
+
+  #write(slot: number): boolean {
+    if (this.#descriptor === undefined) return false;
+    try {
+      writeSync(this.#descriptor, this.#value, 0, bytesPerSlot, offsetOf(this.process, slot));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /**
+   * The disk may have become read-only, or a file system that copies on write may have no room. Without the file, the next start knows
+   * that marks are missing. If the file cannot be removed, the spare file tells what was called.
+   */
+  #useSpare(): void {
+    const { file, spare } = this.#files;
+    this.close();
+    removeQuietly(file);
+    if (file === spare) return;
+    try {
+      makeMarkFileIfMissing(spare);
+      this.#open(spare);
+    } catch {
+      // Nothing can be written anywhere.
+    }
+  }
+}
+
+function marksIn(files: readonly (MarkFile | undefined)[]): Pick<MarksAtStart, 'marks' | 'found'> {
+  const found = files.filter((one) => one !== undefined);
+  return {
+    marks: found.flatMap(({ marks }) => marks),
+    found: found.map(({ id, changedAt }) => ({ id, changedAt })),
+  };
+}
+
+function spareMarks(file: string): MarkFile | undefined {
+  try {
+    return readSpareMarkFile(file);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The file as it is. A file that cannot be used is renamed. */
+function usableOrRenamed(file: string, now: number, notice: (line: string) => void): MarkFile | undefined {
+  try {
+    return readMarkFile(file);
+  } catch (error) {
+    const problem = `${file} cannot be used: ${failureOf(error).reason}.  Coverage may restart for all versions.`;
+    const copy = copyName(file, 'corrupt', now);
+    try {
+      renameSync(file, copy);
+      notice(`${problem}  It was renamed to ${copy}.`);
+    } catch {
+      notice(problem);
+    }
+    return undefined;
+  }
+}
+
+/**
+ * Makes a new file for each run, with the marks of the earlier ones. So a file from a backup is never the file of the last run, even
+ * if it was copied into its place. @throws system errors
+ */
+function continued(file: string, earlier: MarkFile | undefined, marks: readonly CallMark[]): FileState {
+  try {
+    return makeMarkFile(file, marks);
+  } catch (error) {
+    if (earlier === undefined) throw error;
+    // The disk is full. The present file has all the room that it needs.
+    closeSync(openSync(file, 'r+'));
+    return stateOf(file);
+  }
+}

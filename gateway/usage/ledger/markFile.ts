@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto';
+import { linkSync, lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { realPathOf } from '../../config/location.ts';
+import { makeFolder, readRegularFile } from '../../shared/fileSystem.ts';
+
+// The file that keeps the marks of calls (`callMarks.ts`). It has a header, and a table for each process that serves. A table has one
+// number per major: the time of its last mark.
+
+const magic = 'version-gateway calls 1\n';
+export const tableBytes = 1024;
+export const bytesPerSlot = 8;
+export const slotsPerTable = tableBytes / bytesPerSlot;
+/** The number of processes that can have a table: a few more than `gateway.workers` allows, because a replaced worker runs on for a while. */
+export const maxMarkingProcesses = 1_100;
+const fileBytes = tableBytes * (1 + maxMarkingProcesses);
+/** In the first slot, majors without a slot of their own are marked. */
+export const sharedSlot = 0;
+// The content of an unused slot. Not 0, so that a file with lost blocks, which are read as zeros, is known to be damaged.
+const unused = -1;
+
+/** The last call of one version that one process began to answer. */
+export interface CallMark {
+  /** The number of the table. */
+  readonly process: number;
+  /** The path segment, `v1`; '' for all versions. */
+  readonly version: string;
+  /** Epoch ms. Larger than every earlier mark in the same table, even if the clock was set back in between. */
+  readonly at: number;
+}
+
+/** What tells a file apart from a copy of it. */
+export interface FileState {
+  /** The inode and, if the file system knows it, the time of its creation. */
+  readonly id: string;
+  /** When the content or the inode was last changed, epoch ms. No program can set this time. */
+  readonly changedAt: number;
+}
+
+export interface MarkFile extends FileState {
+  readonly marks: readonly CallMark[];
+}
+
+/** The marks of a ledger are beside it. A ledger behind a symbolic link has the same ones as without the link. */
+export function markFileOf(ledger: string): string {
+  return `${realPathOf(ledger)}.calls`;
+}
+
+/** Where the marks of a ledger are written if its disk does not allow it. */
+export function spareMarkFileOf(ledger: string): string {
+  const name = createHash('sha256')
+    .update(resolve(realPathOf(ledger)))
+    .digest('hex')
+    .slice(0, 16);
+  return join(tmpdir(), `version-gateway-${name}.calls`);
+}
+
+export function offsetOf(process: number, slot: number): number {
+  return tableBytes * (1 + process) + slot * bytesPerSlot;
+}
+
+/** Undefined: there is no such file. @throws Error with the reason why the file cannot be used */
+export function readMarkFile(file: string): MarkFile | undefined {
+  if (!lstatSync(file, { throwIfNoEntry: false })) return undefined;
+  const content = readRegularFile(file, fileBytes);
+  const marks = marksIn(content);
+  if (marks === undefined) throw new Error('its content is damaged');
+  return { ...stateOf(file), marks };
+}
+
+/** Like `readMarkFile`, in a folder where every user may write: a file of another user is not read. */
+export function readSpareMarkFile(file: string): MarkFile | undefined {
+  const owner = lstatSync(file, { throwIfNoEntry: false })?.uid;
+  // Windows knows no user ids: all of them are 0.
+  return owner === (process.getuid?.() ?? 0) ? readMarkFile(file) : undefined;
+}
+
+/** Makes a file with these marks. It has its full size, so that further marks need no room. @throws system errors */
+export function makeMarkFile(file: string, marks: readonly CallMark[] = []): FileState {
+  return viaTemporary(file, contentOf(marks), (temporary) => renameSync(temporary, file));
+}
+
+/** Makes the file unless another process has made it. @throws system errors */
+export function makeMarkFileIfMissing(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })) return;
+  viaTemporary(file, contentOf([]), (temporary) => linkSync(temporary, file));
+}
+
+/** @throws system errors */
+export function stateOf(file: string): FileState {
+  const { ino, birthtimeNs, ctimeMs } = statSync(file, { bigint: true });
+  // A file system that does not know when a file was created has 0, or the time of the last change.
+  const folder = statSync(dirname(file), { bigint: true });
+  const hasBirth = folder.birthtimeNs > 0n && folder.birthtimeNs !== folder.ctimeNs;
+  return { id: hasBirth ? `${ino}.${birthtimeNs}` : String(ino), changedAt: Number(ctimeMs) };
+}
+
+/** The kernel makes a new id when the machine starts. '' where it has none. */
+export function currentBootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+  } catch {
+    return '';
+  }
+}
+
+export function removeQuietly(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // Nothing can be written there, or it is a folder.
+  }
+}
+
+function viaTemporary(file: string, content: Buffer, publish: (temporary: string) => void): FileState {
+  makeFolder(dirname(file));
+  const temporary = `${file}.${process.pid}.new`;
+  try {
+    // A process with the same id may have been killed here.
+    removeQuietly(temporary);
+    writeFileSync(temporary, content, { mode: 0o600, flag: 'wx' });
+    publish(temporary);
+    return stateOf(file);
+  } finally {
+    removeQuietly(temporary);
+  }
+}
+
+function contentOf(marks: readonly CallMark[]): Buffer {
+  const content = Buffer.alloc(fileBytes);
+  content.write(magic, 'latin1');
+  for (let at = tableBytes; at < fileBytes; at += bytesPerSlot) content.writeDoubleLE(unused, at);
+  for (const { process, version, at } of marks) {
+    const offset = offsetOf(process, version === '' ? sharedSlot : Number(version.slice(1)));
+    content.writeDoubleLE(Math.max(at, content.readDoubleLE(offset)), offset);
+  }
+  return content;
+}
+
+/** Undefined if the content has another form. */
+function marksIn(content: Buffer): CallMark[] | undefined {
+  if (content.length !== fileBytes || content.toString('latin1', 0, magic.length) !== magic) return undefined;
+  const marks: CallMark[] = [];
+  for (let process = 0; process < maxMarkingProcesses; process += 1) {
+    for (let slot = 0; slot < slotsPerTable; slot += 1) {
+      const at = content.readDoubleLE(offsetOf(process, slot));
+      if (at === unused) continue;
+      if (!Number.isSafeInteger(at) || at <= 0) return undefined;
+      marks.push({ process, version: slot === sharedSlot ? '' : `v${slot}`, at });
+    }
+  }
+  return marks;
+}

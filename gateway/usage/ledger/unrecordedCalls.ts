@@ -1,0 +1,127 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { Loss } from '../../evidence/coverage.ts';
+import type { MarksAtStart } from './callMarks.ts';
+import type { CallMark, FileState } from './markFile.ts';
+
+// The calls that may be missing in a ledger because a process ended before it had counted them.
+
+// A mark is at most a second older than the last call. A process that was busy or waited may have forwarded a little later.
+const callsAfterMarkMs = 10_000;
+// From the time of a mark until the kernel has written it.
+const writingMs = 1_000;
+// Counts reach the file some seconds after the calls.
+const maxCountingDelayMs = 60_000;
+const endedUncounted = 'the gateway ended before it had counted them';
+const countsNow = `${endedUncounted}, and retire.ignore_clients has changed since`;
+const replacedMarks = 'the file with the marks of calls was removed, damaged or replaced while the gateway was stopped';
+
+/** What the ledger has of a run: where it wrote its marks. */
+export interface RecordedMarks {
+  readonly bootId: string;
+  readonly file: FileState;
+}
+
+/** The last run in a ledger. */
+interface LastRun {
+  readonly began: number;
+  readonly seen: number;
+  /** It has ended, and everything that it counted is in the ledger. */
+  readonly closed: boolean;
+  /** Undefined: it wrote no marks. */
+  readonly marks: RecordedMarks | undefined;
+  /** The clients whose calls it did not mark. */
+  readonly unmarked: readonly string[];
+}
+
+/**
+ * The calls that may be missing in the ledger, one loss for each version. `marks`: of processes that have ended. `countedUntil`: the
+ * latest mark up to which the calls of a process are counted. `now`: epoch ms.
+ */
+export function lossesOf(
+  marks: readonly CallMark[],
+  countedUntil: (process: number) => number,
+  now: number,
+  cause: string,
+): Loss[] {
+  const uncounted = marks.filter(({ process, at }) => at > countedUntil(process));
+  return [...Map.groupBy(uncounted, ({ version }) => version)].map(([version, ofVersion]) => {
+    const from = Math.min(...ofVersion.map(({ process, at }) => countedUntil(process) || at));
+    // A clock that was ahead leads to marks in the future.
+    const until = Math.min(now, Math.max(...ofVersion.map(({ at }) => at)) + callsAfterMarkMs);
+    const what = version === '' ? 'Calls' : `Calls of /${version}`;
+    return { version, from: Math.min(from, until), until, reason: `${what} may be missing: ${cause}.` };
+  });
+}
+
+/**
+ * The calls that the runs in a ledger may not have counted. `found`: the marks that are there; undefined: not known. `ignored`: the
+ * clients whose calls do not count; undefined: not known. Empty for a new ledger. @throws the errors of SQLite
+ */
+export function unrecordedCalls(
+  database: DatabaseSync,
+  found: MarksAtStart | undefined,
+  now: number,
+  ignored?: readonly string[],
+): Loss[] {
+  const last = lastRunIn(database);
+  if (last === undefined) return [];
+  const rows = database.prepare('SELECT process, until FROM counted').all();
+  const countedUntil = new Map(rows.map(({ process, until }) => [Number(process), Number(until)]));
+  // A copy of a file has fewer calls than were marked after it was made.
+  const ofVersions = lossesOf(found?.marks ?? [], (process) => countedUntil.get(process) ?? 0, now, endedUncounted);
+  const ofAll = lossOfAll(last, found, now, ignored);
+  return ofAll ? [...ofVersions, ofAll] : ofVersions;
+}
+
+/**
+ * Why calls of any version may be missing. The marks tell which versions were called only if they are in the file that the run wrote:
+ * a copy, such as one from a backup, lacks the later marks.
+ */
+function lossOfAll(
+  { began, seen, closed, marks, unmarked }: LastRun,
+  found: MarksAtStart | undefined,
+  now: number,
+  ignored: readonly string[] = unmarked,
+): Loss | undefined {
+  const isSameBoot = found !== undefined && found.bootId !== '' && found.bootId === marks?.bootId;
+  const file = marks && found?.found.find((one) => isSameFile(one, marks.file));
+  const loss = (from: number, cause: string): Loss => {
+    return { version: '', from: Math.min(from, now), until: now, reason: `Calls may be missing: ${cause}.` };
+  };
+  // A folder from a backup says, too, that its run ended cleanly. What was called after the backup is not known.
+  if (closed) return found && marks && file === undefined ? loss(seen, replacedMarks) : undefined;
+  const lastMark = Math.max(0, ...(found?.marks ?? []).map(({ at }) => at));
+  const isUntouched =
+    file !== undefined && marks !== undefined && file.changedAt <= Math.max(lastMark, marks.file.changedAt) + writingMs;
+  const from = Math.max(began, seen - maxCountingDelayMs);
+  if (!isSameBoot || !isUntouched) return loss(from, endedUncounted);
+  return unmarked.every((client) => ignored.includes(client)) ? undefined : loss(from, countsNow);
+}
+
+/** An open run, if there is one. Undefined: the ledger has no run. */
+function lastRunIn(database: DatabaseSync): LastRun | undefined {
+  const row = database
+    .prepare('SELECT closed, MAX(began) AS began, MAX(seen) AS seen FROM runs GROUP BY closed ORDER BY closed LIMIT 1')
+    .get();
+  if (row === undefined) return undefined;
+  const meta = (key: string) => database.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.['value'];
+  const marks = recordedMarksIn(String(meta('marks') ?? ''));
+  const unmarked = JSON.parse(String(meta('unmarked') ?? '[]')) as string[];
+  return { began: Number(row['began']), seen: Number(row['seen']), closed: row['closed'] === 1, marks, unmarked };
+}
+
+/** How the ledger keeps where a run wrote its marks. `marks`: undefined if it could not write any. */
+export function recordedMarks(marks: RecordedMarks | undefined): string {
+  return marks ? `${marks.bootId} ${marks.file.id} ${marks.file.changedAt}` : '';
+}
+
+function recordedMarksIn(value: string): RecordedMarks | undefined {
+  const [bootId = '', id = '', changedAt] = value.split(' ');
+  return id === '' ? undefined : { bootId, file: { id, changedAt: Number(changedAt) } };
+}
+
+function isSameFile(one: FileState, other: FileState): boolean {
+  const [inode, birth] = one.id.split('.');
+  const [otherInode, otherBirth] = other.id.split('.');
+  return inode === otherInode && (birth === undefined || otherBirth === undefined || birth === otherBirth);
+}

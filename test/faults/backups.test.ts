@@ -1,0 +1,100 @@
+import { cpSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../config/temporary.ts';
+import { type CountedGateway, countedGateway } from './countedGateway.ts';
+
+// Backups of the ledger of one gateway, as docs/backup.md describes them. Real processes and files.
+
+const slow = { timeout: 240_000 };
+
+async function startCovered(): Promise<CountedGateway> {
+  const gateway = await countedGateway();
+  await gateway.start();
+  expect((await gateway.verdict('v1')).answer).toBe('yes');
+  return gateway;
+}
+
+/** As `sqlite3 usage.db "VACUUM INTO 'copy.db'"` does. */
+function vacuumInto(store: string): string {
+  const copy = join(temporaryFolder(), 'copy.db');
+  const database = new DatabaseSync(store, { readOnly: true });
+  database.prepare('VACUUM INTO ?').run(copy);
+  database.close();
+  return copy;
+}
+
+function copyFolder(disk: string): string {
+  const copy = temporaryFolder();
+  cpSync(disk, copy, { recursive: true });
+  return copy;
+}
+
+function emptyFolder(disk: string): void {
+  for (const name of readdirSync(disk)) rmSync(join(disk, name), { recursive: true });
+}
+
+async function callAndEnd(gateway: CountedGateway): Promise<void> {
+  expect(await gateway.call('v1')).toBe(200);
+  expect(await gateway.end('SIGTERM')).toBe(0);
+}
+
+/** The versions of which calls may be missing. */
+async function uncovered(gateway: CountedGateway): Promise<string[]> {
+  const found: string[] = [];
+  for (const version of ['v1', 'v2']) {
+    const { answer } = await gateway.verdict(version);
+    // The verdict and the guard agree.
+    expect([version, await gateway.guardAccepts(version)]).toEqual([version, answer === 'yes']);
+    if (answer !== 'yes') found.push(version);
+  }
+  return found;
+}
+
+it('a copy of the running ledger, while the marks of calls are kept', slow, async () => {
+  const gateway = await startCovered();
+  const copy = vacuumInto(gateway.store);
+  await callAndEnd(gateway);
+  for (const suffix of ['', '-wal', '-shm']) rmSync(gateway.store + suffix, { force: true });
+  cpSync(copy, gateway.store);
+  await gateway.start();
+  expect(await uncovered(gateway)).toEqual(['v1']);
+});
+
+it('a copy of the running ledger in an empty folder', slow, async () => {
+  const gateway = await startCovered();
+  const copy = vacuumInto(gateway.store);
+  await callAndEnd(gateway);
+  emptyFolder(gateway.disk);
+  cpSync(copy, gateway.store);
+  await gateway.start();
+  expect(await uncovered(gateway)).toEqual(['v1', 'v2']);
+});
+
+it('a copy of the stopped ledger in an empty folder', slow, async () => {
+  const gateway = await startCovered();
+  await gateway.end('SIGTERM');
+  const copy = vacuumInto(gateway.store);
+  await gateway.start();
+  await callAndEnd(gateway);
+  emptyFolder(gateway.disk);
+  cpSync(copy, gateway.store);
+  await gateway.start();
+  expect(await uncovered(gateway)).toEqual(['v1', 'v2']);
+});
+
+it.each([
+  ['was stopped', true],
+  ['ran', false],
+])('a copy of the whole folder, made while the gateway %s', slow, async (_when, isStopped) => {
+  const gateway = await startCovered();
+  if (isStopped) await gateway.end('SIGTERM');
+  const copy = copyFolder(gateway.disk);
+  if (isStopped) await gateway.start();
+  await callAndEnd(gateway);
+  emptyFolder(gateway.disk);
+  cpSync(copy, gateway.disk, { recursive: true });
+  await gateway.start();
+  expect(await uncovered(gateway)).toEqual(['v1', 'v2']);
+});

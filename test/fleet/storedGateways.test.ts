@@ -1,0 +1,96 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { stringify } from 'yaml';
+import { Membership } from '../../gateway/fleet/membership.ts';
+import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { schemaName } from '../../gateway/fleet/schema.ts';
+import { runIn } from '../cli/io.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { createFleet, settings, slow } from './coveredFleet.ts';
+import { activeLoad, gatewayState, identity } from './gatewayRow.ts';
+
+// Commands that read the store of a fleet without a gateway. evidence.test.ts has `plan --retire` with real gateways.
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(() => server.stop());
+
+/** A store without gateways, and functions that add one and run a command. */
+async function covered() {
+  const { store, routes } = await createFleet(server);
+  const postgres = await Postgres.open({ store, passwordFile: undefined });
+  onTestFinished(() => postgres.close());
+  const member = new Membership(postgres, identity('gw-2'));
+  const fileOf = (candidate: object): string => {
+    const file = join(temporaryFolder(), 'routes.yaml');
+    writeFileSync(file, stringify({ routes: candidate, ...settings }));
+    return file;
+  };
+  return {
+    routes,
+    fileOf,
+    beat: async (inFlight = 0) => {
+      const versions = { v1: { ...activeLoad, in_flight: inFlight }, v2: activeLoad };
+      await member.writeHeartbeat(gatewayState({ versions, counted: { at: Date.now() + 60_000, unsent: {} } }));
+    },
+    silence: () => postgres.query(`UPDATE ${schemaName}.gateways SET heard = now() - interval '1 minute'`),
+    run: (...args: string[]) => runIn('.', [...args, '--store', store]),
+  };
+}
+
+it('plan knows no answer while a gateway of the fleet has an open request', { timeout: slow }, async () => {
+  const { routes, fileOf, beat, run } = await covered();
+  const plan = async (inFlight: number) => {
+    await beat(inFlight);
+    let isOver = false;
+    const result = run('plan', '--retire', '/v1', '--config', fileOf(routes)).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await beat(inFlight);
+      await sleep(50);
+    }
+    return result;
+  };
+  expect(await plan(0)).toMatchObject({ code: 0 });
+  expect(await plan(2)).toMatchObject({ code: 3, stdout: expect.stringContaining('/v1 has 2 open requests') });
+});
+
+it('plan of a file without a version names a silent gateway that serves it', { timeout: slow }, async () => {
+  const { routes, fileOf, beat, silence, run } = await covered();
+  const plan = () => run('plan', fileOf({ '/v2': routes['/v2'] }));
+  const silent = 'Gateway gw-2 has not been heard for 1 min';
+  expect((await plan()).stdout).not.toContain(silent);
+  await beat();
+  await silence();
+  expect(await plan()).toMatchObject({ code: 3, stdout: expect.stringContaining(silent) });
+});
+
+it('plan and digest know no answer if gateways may serve before the store knows them', { timeout: slow }, async () => {
+  const { routes, run } = await covered();
+  const file = join(temporaryFolder(), 'routes.yaml');
+  const members = 'dns://gateways.internal:9901';
+  const fleet = { store: 'postgres://127.0.0.1:1/x', name: 'gw-1', start: 'serve', members };
+  writeFileSync(file, stringify({ routes, ...settings, usage: { store: 'usage.db' }, fleet }));
+  const expected = expect.stringContaining('fleet.members cannot be used: only a running gateway compares them');
+  expect(await run('plan', '--retire', '/v1', '--config', file)).toMatchObject({ code: 3, stdout: expected });
+  expect((await run('digest', '--config', file)).stdout).toEqual(expected);
+});
+
+it('digest names a silent gateway, and does not say that nothing blocks the retirement', {
+  timeout: slow,
+}, async () => {
+  const { routes, fileOf, beat, silence, run } = await covered();
+  const digest = async () => (await run('digest', '--config', fileOf(routes))).stdout;
+  expect(await digest()).toContain('Nothing in the ledger blocks its retirement.');
+  await beat();
+  await silence();
+  const text = await digest();
+  expect(text).toContain('Gateway gw-2 has not been heard for 1 min');
+  expect(text).not.toContain('Nothing in the ledger blocks its retirement.');
+});

@@ -1,0 +1,353 @@
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { CallMarker, CallMarks } from '../../../gateway/usage/ledger/callMarks.ts';
+import { claimLedger } from '../../../gateway/usage/ledger/file.ts';
+import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import { markFileOf, spareMarkFileOf } from '../../../gateway/usage/ledger/markFile.ts';
+import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
+import { temporaryFolder } from '../../config/temporary.ts';
+import { copyLedger } from '../../support/ledgerCopy.ts';
+import { coverTenDays, row } from '../../support/ledgerWith.ts';
+
+/** A gateway whose ledger covers the last ten days. */
+function gateway() {
+  const store = join(temporaryFolder(), 'usage.db');
+  const marksFile = `${store}.calls`;
+  const start = Date.now();
+  const clock = { time: start, now: () => clock.time };
+  const notices: string[] = [];
+  let ledger: Ledger | undefined;
+  let marker: CallMarker | undefined;
+  coverTenDays(store, start);
+  onTestFinished(() => {
+    ledger?.close();
+    rmSync(spareMarkFileOf(store), { force: true });
+  });
+  const run = (unmarked: readonly string[] = []): void => {
+    clock.time += 1_000;
+    const marks = CallMarks.open(store, clock.time, (line) => void notices.push(line));
+    const onNotice = (line: string): void => void notices.push(line);
+    ledger = Ledger.open({ store, retention: 400 * 86_400_000, unmarked }, { clock, marks, onNotice });
+    marker = new CallMarker(marks.files, 0);
+  };
+  return {
+    store,
+    marksFile,
+    notices,
+    run,
+    /** The process is killed, and with it what it had in memory. */
+    kill: (): void => {
+      const before = join(temporaryFolder(), 'usage.db');
+      copyLedger(store, before);
+      ledger?.close();
+      marker?.close();
+      copyLedger(before, store);
+    },
+    end: (): void => {
+      ledger?.close();
+      marker?.close();
+    },
+    /** A call that is not counted yet. */
+    call: (major: number): void => marker?.mark(major, Date.now()),
+    count: (...versions: readonly string[]): void => {
+      const rows = versions.map((version) => row(version, 'x-client-id:a', clock.time));
+      ledger?.add(rows, { process: 0, until: marker?.last ?? 0 });
+    },
+    /** How many minutes until now the ledger covers of each version. */
+    covered: async (): Promise<Record<string, 'all' | 'since the start'>> => {
+      const reader = LedgerReader.open(store);
+      const since = async (version: string) => (await reader.coverage(version, 3_600_000)).since ?? 0;
+      const words = async (version: string) =>
+        (await since(version)) < start - 86_400_000 ? 'all' : 'since the start';
+      const found = { v1: await words('v1'), v2: await words('v2') } as const;
+      await reader.close();
+      return found;
+    },
+  };
+}
+
+const nothing = { v1: 'since the start', v2: 'since the start' };
+const onlyV2 = { v1: 'since the start', v2: 'all' };
+const everything = { v1: 'all', v2: 'all' };
+
+describe('after kill -9', () => {
+  it('only the versions with calls that were not counted lose their coverage', async () => {
+    const one = gateway();
+    one.run();
+    one.call(2);
+    one.count('v2');
+    one.call(1);
+    one.kill();
+    one.run();
+    expect(await one.covered()).toEqual(onlyV2);
+    expect(one.notices).toEqual(['Calls of /v1 may be missing: the gateway ended before it had counted them.']);
+    // The loss is recorded once.
+    one.kill();
+    one.run();
+    expect(await one.covered()).toEqual(onlyV2);
+    expect(one.notices).toHaveLength(1);
+  });
+
+  it.each<[string, (file: string) => void, RegExp]>([
+    ['removed', (file) => rmSync(file), /^Calls may be missing/],
+    ['cut short', (file) => truncateSync(file, 5_000), /usage\.db\.calls cannot be used: its content is damaged\./],
+    ['empty', (file) => truncateSync(file, 0), /usage\.db\.calls cannot be used: its content is damaged\./],
+    [
+      'overwritten with other bytes',
+      (file) => overwrite(file, 2_048, 'other bytes '),
+      /cannot be used: its content is/,
+    ],
+    ['overwritten with zeros', (file) => overwrite(file, 1_024, '\0'), /cannot be used: its content is damaged\./],
+    ['a folder', (file) => replaced(file, () => mkdirSync(file)), /cannot be used: it is a folder, not a file\./],
+    [
+      'a pipe',
+      (file) => replaced(file, () => execFileSync('mkfifo', [file])),
+      /cannot be used: it is a pipe, not a file\./,
+    ],
+  ])('all versions lose their coverage if the marks are %s', async (_name, harm, line) => {
+    const one = gateway();
+    one.run();
+    one.call(1);
+    one.kill();
+    harm(one.marksFile);
+    one.run();
+    expect(await one.covered()).toEqual(nothing);
+    expect(one.notices).toContainEqual(expect.stringMatching(line));
+    // The next marks can be used again.
+    one.kill();
+    one.run();
+    expect(one.notices.filter((text) => text.includes('cannot be used')).length).toBeLessThan(2);
+  });
+
+  it.each(['while it runs', 'after its end'])('marks from a backup are not believed: restored %s', async (when) => {
+    const one = gateway();
+    one.run();
+    const backup = temporaryFolder();
+    cpSync(dirname(one.store), backup, { recursive: true, preserveTimestamps: true });
+    const restore = (): void => {
+      rmSync(one.marksFile);
+      copyFileSync(join(backup, 'usage.db.calls'), one.marksFile);
+    };
+    one.call(1);
+    if (when === 'while it runs') restore();
+    one.kill();
+    if (when !== 'while it runs') restore();
+    copyLedger(join(backup, 'usage.db'), one.store);
+    one.run();
+    expect(await one.covered()).toEqual(nothing);
+  });
+
+  it('marks that were copied over the present ones are not believed', async () => {
+    const one = gateway();
+    one.run();
+    const backup = join(temporaryFolder(), 'calls');
+    execFileSync('cp', ['-a', one.marksFile, backup]);
+    one.call(1);
+    one.kill();
+    // The time of the last change is within a second of the last mark otherwise.
+    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    execFileSync('cp', ['-a', backup, one.marksFile]);
+    one.run();
+    expect(await one.covered()).toEqual(nothing);
+  });
+
+  it('all versions lose their coverage if a client counts now whose calls were not marked', async () => {
+    const one = gateway();
+    one.run(['probe', 'monitor']);
+    one.kill();
+    one.run(['monitor', 'probe', 'another']);
+    expect(await one.covered()).toEqual(everything);
+    one.kill();
+    one.run(['monitor']);
+    expect(await one.covered()).toEqual(nothing);
+  });
+
+  it('a ledger behind a symbolic link has the same marks and the same lock', () => {
+    const one = gateway();
+    const link = join(temporaryFolder(), 'usage.db');
+    symlinkSync(one.store, link);
+    expect(markFileOf(link)).toBe(markFileOf(one.store));
+    const claim = claimLedger(one.store);
+    onTestFinished(() => claim?.release());
+    expect(claimLedger(link)).toBeUndefined();
+  });
+
+  it('a ledger from a backup lacks the calls that were marked later', async () => {
+    const one = gateway();
+    one.run();
+    const backup = join(temporaryFolder(), 'usage.db');
+    copyLedger(one.store, backup);
+    one.call(1);
+    one.count('v1');
+    one.end();
+    copyLedger(backup, one.store);
+    one.run();
+    expect(await one.covered()).toEqual(onlyV2);
+  });
+});
+
+describe('after a clean end', () => {
+  it('nothing is missing', async () => {
+    const one = gateway();
+    one.run();
+    one.call(1);
+    one.count('v1');
+    one.end();
+    one.run();
+    expect(await one.covered()).toEqual(everything);
+    expect(one.notices).toEqual([]);
+  });
+
+  it('a folder from a backup, with its marks, is not believed', async () => {
+    const one = gateway();
+    one.run();
+    one.end();
+    const backup = join(temporaryFolder(), 'backup');
+    execFileSync('cp', ['-a', dirname(one.store), backup]);
+    one.run();
+    one.call(1);
+    one.count('v1');
+    one.end();
+    // Like `cp -a backup/. folder/`: the files keep their inodes.
+    for (const name of ['usage.db', 'usage.db.calls'])
+      execFileSync('cp', ['-a', join(backup, name), join(dirname(one.store), name)]);
+    one.run();
+    expect(await one.covered()).toEqual(nothing);
+    expect(one.notices).toEqual([
+      'Calls may be missing: the file with the marks of calls was removed, damaged or replaced while the gateway was stopped.',
+    ]);
+  });
+
+  it('a folder from a backup is not believed after a restart of the machine either', async () => {
+    const one = gateway();
+    one.run();
+    one.end();
+    const folder = dirname(one.store);
+    const backup = join(temporaryFolder(), 'backup');
+    execFileSync('cp', ['-a', folder, backup]);
+    one.run();
+    one.call(1);
+    one.count('v1');
+    one.end();
+    rmSync(folder, { recursive: true });
+    renameSync(backup, folder);
+    restartMachine(one.store);
+    one.run();
+    expect(await one.covered()).toEqual(nothing);
+  });
+
+  it('a restart of the machine keeps the coverage', async () => {
+    const one = gateway();
+    one.run();
+    one.call(1);
+    one.count('v1');
+    one.end();
+    restartMachine(one.store);
+    one.run();
+    expect(await one.covered()).toEqual(everything);
+  });
+
+  it('a folder that was renamed keeps its coverage', async () => {
+    const one = gateway();
+    one.run();
+    one.end();
+    const folder = dirname(one.store);
+    renameSync(folder, `${folder}-elsewhere`);
+    renameSync(`${folder}-elsewhere`, folder);
+    one.run();
+    expect(await one.covered()).toEqual(everything);
+  });
+});
+
+describe('if the marks cannot be written beside the ledger', () => {
+  it('they are written to the temporary folder, and the next start reads them there', async (context) => {
+    const one = gateway();
+    // The place of the file is taken by a folder that cannot be renamed.
+    mkdirSync(one.marksFile);
+    let isMounted = true;
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', one.marksFile], { stdio: 'ignore' });
+    } catch {
+      return context.skip('this user may not mount file systems');
+    }
+    const unmount = (): void => {
+      if (isMounted) execFileSync('umount', [one.marksFile]);
+      isMounted = false;
+    };
+    onTestFinished(unmount);
+    one.run();
+    expect(one.notices).toContainEqual(expect.stringContaining(`Calls are marked in ${spareMarkFileOf(one.store)}`));
+    one.call(1);
+    one.kill();
+    unmount();
+    rmSync(one.marksFile, { recursive: true });
+    one.run();
+    expect(await one.covered()).toEqual(onlyV2);
+    expect(existsSync(spareMarkFileOf(one.store))).toBe(false);
+  });
+});
+
+describe('a reader without the gateway', () => {
+  const coveredAlone = async (store: string) => {
+    const reader = LedgerReader.openAlone(store);
+    const isCovered = async (version: string) =>
+      ((await reader.coverage(version, 3_600_000)).since ?? 0) < Date.now() - 86_400_000;
+    const found = { v1: await isCovered('v1'), v2: await isCovered('v2') };
+    await reader.close();
+    return found;
+  };
+
+  it('knows that calls are not counted yet, or never will be', async () => {
+    const one = gateway();
+    one.run();
+    one.count();
+    expect(await coveredAlone(one.store)).toEqual({ v1: true, v2: true });
+    one.call(1);
+    expect(await coveredAlone(one.store)).toEqual({ v1: false, v2: true });
+    one.kill();
+    expect(await coveredAlone(one.store)).toEqual({ v1: false, v2: true });
+  });
+
+  it('knows that a copy lacks the calls that came later', async () => {
+    const one = gateway();
+    one.run();
+    const copy = join(temporaryFolder(), 'usage.db');
+    copyLedger(one.store, copy);
+    expect(await coveredAlone(copy)).toEqual({ v1: false, v2: false });
+  });
+});
+
+/** Makes the ledger one whose last run ended before the last restart of the machine. */
+function restartMachine(store: string): void {
+  const database = new DatabaseSync(store);
+  const edit = database.prepare(
+    `UPDATE meta SET value = 'another-boot' || substr(value, 37) WHERE key IN ('marks', 'clock')`,
+  );
+  expect(edit.run().changes).toBe(2);
+  database.close();
+}
+
+function replaced(file: string, make: () => void): void {
+  rmSync(file);
+  make();
+}
+
+function overwrite(file: string, at: number, text: string): void {
+  const content = readFileSync(file);
+  content.fill(text, at, at + 1_024);
+  writeFileSync(file, content);
+}
