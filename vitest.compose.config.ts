@@ -6,10 +6,10 @@ export default defineConfig({
     include: ['test/compose/**/*.test.ts'],
     globalSetup: ['test/compose/support/setup.ts'],
     // Generous, because a busy machine must not fail a test.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    testTimeout: 1_200_000,
+    hookTimeout: 1_200_000,
     // Long enough to stop the engine.
-    teardownTimeout: 120_000,
+    teardownTimeout: 300_000,
     // One file at a time: they share the engine, the images and the ports.
     maxWorkers: 1,
     fileParallelism: false,

@@ -57,11 +57,11 @@ export default defineConfig({
         },
       },
     ],
-    globalSetup: ['test/support/memoryFolder.ts'],
+    globalSetup: ['test/support/memoryFolder.ts', 'test/support/builtGateway.ts'],
     // Generous, because a busy machine must not fail a test. Speed is measured as CPU time, or by the soak tests.
-    testTimeout: 90_000,
-    hookTimeout: 90_000,
-    expect: { poll: { timeout: 60_000 } },
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 300_000 } },
     // More than two cores: on average, a file uses a third of a core and waits for timers and processes the rest of the time.
     maxWorkers: 5,
     // The gateway compiles into this folder, too, but only from its second file on. Tests start it hundreds of times.

@@ -12,8 +12,6 @@ import { host, usageIn } from './support/embeddedServer.ts';
 import { eventually } from './support/eventually.ts';
 import { announced, expressHost, lifecycleOf, rawAnswer, routes } from './support/lifecycleHost.ts';
 
-const patienceMs = 10_000;
-
 /** Answers 500 after node:http has rejected the value of a field. */
 const afterInvalidHead =
   (headers: OutgoingHttpHeaders | string[]): RequestListener =>
@@ -194,7 +192,7 @@ it('counts served, refused and open requests by client and route', async () => {
   await once(socket, 'open');
   socket.close();
   await once(socket, 'close');
-  await eventually(() => expect(sockets.clients.size).toBe(0), patienceMs);
+  await eventually(() => expect(sockets.clients.size).toBe(0));
   await lifecycle.close();
   expect(await usageIn(folder, '/v1', 'client')).toEqual([
     expect.objectContaining({ client: 'x-client:shop', requests: 4, errors: 1 }),

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
+import { gatewayMain } from './support/gatewayMain.ts';
 import { hour, ledgerWith, row } from './support/ledgerWith.ts';
 import { startAdmin } from './support/startAdmin.ts';
 
-const main = new URL('../gateway/main.ts', import.meta.url).pathname;
 const now = Date.parse('2026-11-21T12:34:56Z');
 const routes = {
   '/v1': { upstream: 'http://127.0.0.1:3001', deprecation: '2026-09-01', sunset: '2026-11-01' },
@@ -15,7 +15,7 @@ const routes = {
 async function runInto(pipe: '|' | '|&', args: readonly string[]): Promise<{ code: number; other: string }> {
   // The reader exits at once, before the command writes.
   const script = `(sleep 0.3; exec "$@") ${pipe} true; exit "\${PIPESTATUS[0]}"`;
-  const child = spawn('bash', ['-c', script, '-', process.execPath, main, ...args], {
+  const child = spawn('bash', ['-c', script, '-', process.execPath, gatewayMain, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let other = '';

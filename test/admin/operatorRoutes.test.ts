@@ -1,11 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
 import { serve } from '../discovery/server.ts';
 import { startWorkers } from '../runtime/startWorkers.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
+import { eventually } from '../support/eventually.ts';
 
 const token = 'correct-horse-battery-staple';
 const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', workers: 2, drain: '1s', admin_token: token };
@@ -31,11 +30,11 @@ async function started(more: Readonly<Record<string, unknown>>) {
     const { rows } = (await answer.json()) as { rows: { client: string; name: string | null }[] };
     return rows;
   };
-  const client = await vi.waitFor(async () => {
+  const client = await eventually(async () => {
     const [row] = await clients();
     if (!row) throw new Error('The ledger has no row yet.');
     return row.client;
-  }, 60_000);
+  });
   return { ...running, clients, client };
 }
 

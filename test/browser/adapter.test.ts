@@ -1,13 +1,11 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { startServed } from '../adapters/servedVersion.ts';
 import { answer } from '../support/backend.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { launchChromium, onEachScreen, open, overflowOf, violationsOn } from './chromium.ts';
 
-const timeoutMs = 60_000;
-vi.setConfig({ testTimeout: 3 * timeoutMs });
-
+const timeoutMs = 300_000;
 let browser: Browser;
 beforeAll(async () => {
   browser = await launchChromium();

@@ -1,15 +1,14 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { startRestricted } from '../restrictions/restrictedGateway.ts';
 import { okAnswer, startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { launchChromium, onEachScreen, overflowOf, violationsOn } from './chromium.ts';
 
-const timeoutMs = 60_000;
-vi.setConfig({ testTimeout: 3 * timeoutMs });
-
+const timeoutMs = 300_000;
 let browser: Browser;
 beforeAll(async () => {
   browser = await launchChromium();
@@ -55,7 +54,7 @@ it('shows brownouts on every screen, and stops one after a confirmation', async 
   ]);
   await onEachScreen(page, async (screen, _colorScheme, width) => {
     await expect.poll(() => overflowOf(page), { message: screen }).toBeLessThanOrEqual(0);
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const bar = await page.locator('.lifecycle li', { hasText: 'v1' }).locator('rect.track').boundingBox();
       const mark = await marks.first().boundingBox();
       if (!bar || !mark) throw new Error('The timeline is not drawn.');
@@ -63,7 +62,7 @@ it('shows brownouts on every screen, and stops one after a confirmation', async 
       expect(mark.y).toBeLessThan(bar.y);
       expect(mark.y + mark.height).toBeGreaterThan(bar.y + bar.height);
       expect(mark.x + mark.width).toBeLessThan(width);
-    }, timeoutMs);
+    });
     const picture = join(tmpdir(), 'version-gateway-screenshots', `brownouts-${screen}.png`);
     await page.screenshot({ path: picture, fullPage: true });
     expect(await violationsOn(page), screen).toEqual([]);

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { serveDiscovery, snapshotWith } from '../discovery/server.ts';
 import { launchChromium, networkChanged, onEachScreen, open, overflowOf, violationsOn } from './chromium.ts';
 
@@ -9,12 +9,10 @@ import { launchChromium, networkChanged, onEachScreen, open, overflowOf, violati
 const screenshots = join(tmpdir(), 'version-gateway-screenshots', 'discovery');
 
 // Only a test that hangs reaches this limit.
-vi.setConfig({ testTimeout: 180_000 });
-
 let browser: Browser;
 beforeAll(async () => {
   browser = await launchChromium();
-}, 180_000);
+});
 afterAll(() => browser.close());
 
 interface Visit {
@@ -35,7 +33,7 @@ async function visit(
   const context = await browser.newContext({ bypassCSP: true, ...options });
   onTestFinished(() => context.close());
   const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
+  page.setDefaultTimeout(300_000);
   const requests: string[] = [];
   const complaints: string[] = [];
   page.on('request', (request) => requests.push(request.url()));

@@ -4,16 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { evidenceHash } from '../../gateway/shadow/evidence.ts';
 import { collect, contract, json, pairOf } from '../shadow/pairs.ts';
 import { launchChromium, onEachScreen, open, overflowOf, violationsOn } from './chromium.ts';
 import { now, type Scene, scene } from './dashboardGateway.ts';
 import { sampleUsage } from './sampleUsage.ts';
 
-const timeoutMs = 60_000;
-vi.setConfig({ testTimeout: 3 * timeoutMs });
-
+const timeoutMs = 300_000;
 let browser: Browser;
 beforeAll(async () => {
   browser = await launchChromium();

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
+import { gatewayCommand } from '../support/gatewayMain.ts';
 import { contract, Repository, routesFile } from './compatRepository.ts';
 
 const sound = contract({ 'GET /drinks': { price: 'string' } });
@@ -24,7 +25,7 @@ describe('examples/pre-commit', () => {
     copyFileSync('examples/pre-commit', hook);
     chmodSync(hook, 0o755);
     mkdirSync(join(repository.folder, 'node_modules/.bin'), { recursive: true });
-    symlinkSync(resolve('bin/version-gateway.js'), join(repository.folder, 'node_modules/.bin/version-gateway'));
+    symlinkSync(gatewayCommand, join(repository.folder, 'node_modules/.bin/version-gateway'));
     writeFileSync(join(repository.folder, '.git/info/exclude'), 'node_modules\n');
     return repository;
   }
@@ -98,7 +99,7 @@ it('the hook of the pre-commit framework finds the program that the framework in
   const repository = Repository.of({ 'openapi.json': sound }).write({ 'openapi.json': broken });
   repository.git('add', '.');
   const installed = temporaryFolder();
-  symlinkSync(resolve('bin/version-gateway.js'), join(installed, 'version-gateway'));
+  symlinkSync(gatewayCommand, join(installed, 'version-gateway'));
   symlinkSync(resolve('examples/pre-commit'), join(installed, 'version-gateway-pre-commit'));
   const { status, stdout } = spawnSync('version-gateway-pre-commit', {
     cwd: repository.folder,
@@ -116,7 +117,7 @@ describe('.ci/contracts', () => {
   function check(folder: string) {
     mkdirSync(join(folder, '.ci'), { recursive: true });
     copyFileSync('.ci/contracts', join(folder, '.ci/contracts'));
-    symlinkSync(resolve('bin'), join(folder, 'bin'));
+    symlinkSync(dirname(gatewayCommand), join(folder, 'bin'));
     return run(join(folder, '.ci/contracts'), [], folder);
   }
 

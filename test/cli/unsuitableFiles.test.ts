@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { gatewayMain } from '../support/gatewayMain.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'unsuitable-'));
 afterAll(() => rmSync(folder, { recursive: true, maxRetries: 10 }));
@@ -30,10 +31,9 @@ for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, nam
 
 // A separate process for each, because a blocking read would block the test.
 function run(args: readonly string[]): Promise<{ code: number | string | null; output: string }> {
-  const main = new URL('../../gateway/main.ts', import.meta.url).pathname;
   return new Promise((resolve) => {
     const options = { cwd: folder, timeout: 120_000, killSignal: 'SIGKILL' } as const;
-    execFile(process.execPath, [main, ...args], options, (error, stdout, stderr) => {
+    execFile(process.execPath, [gatewayMain, ...args], options, (error, stdout, stderr) => {
       resolve({ code: error ? (error.code ?? null) : 0, output: stdout + stderr });
     });
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { runIn } from '../cli/io.ts';
-import { generousMs, skipped, useStack, waitUntil } from './support/stack.ts';
+import { skipped, useStack, waitUntil } from './support/stack.ts';
 
 /** The ways in which editors and commands save `text` to `file`. */
 const saves: Record<string, (file: string, text: string) => void | Promise<void>> = {
@@ -64,14 +64,14 @@ describe.skipIf(skipped)('an edit on the host', () => {
     const { text, isServed } = nextEdit();
     const savedAt = Date.now();
     await save(routes, text);
-    await waitUntil(isServed, name, generousMs);
+    await waitUntil(isServed, name);
     console.log(`${name}: ${Date.now() - savedAt} ms`);
   });
 
   it('reaches the gateway through the link in the root', async () => {
     const { text, isServed } = nextEdit();
     writeFileSync(link, text);
-    await waitUntil(isServed, 'the edit', generousMs);
+    await waitUntil(isServed, 'the edit');
   });
 
   it.each(['sed -i', 'perl -i', 'mv'])(
@@ -81,14 +81,14 @@ describe.skipIf(skipped)('an edit on the host', () => {
       await saves[name]?.(link, replacing.text);
       expect(lstatSync(link).isSymbolicLink()).toBe(false);
       // The container mounts only folders, not the file in the root: a later edit of a contract is served, this one is not.
-      await waitUntil(editContract(), 'the edited contract', generousMs);
+      await waitUntil(editContract(), 'the edited contract');
       expect(await replacing.isServed()).toBe(false);
 
       const { stdout } = await runIn(project.folder, ['check']);
       const command = /Run: (.*)/.exec(stdout)?.[1] ?? 'no command';
       expect(command).toBe('mv routes.yaml config/routes.yaml && ln -s config/routes.yaml routes.yaml');
       execFileSync('sh', ['-c', command], { cwd: project.folder });
-      await waitUntil(replacing.isServed, 'the edit that replaced the link', generousMs);
+      await waitUntil(replacing.isServed, 'the edit that replaced the link');
       expect((await runIn(project.folder, ['check'])).stdout).not.toContain('This file has replaced the link');
     },
   );
@@ -97,13 +97,13 @@ describe.skipIf(skipped)('an edit on the host', () => {
     const valid = readFileSync(routes, 'utf8');
     writeFileSync(`${routes}.new`, valid.replace('prefix: strip', 'prefix: stripp'));
     renameSync(`${routes}.new`, routes);
-    await waitUntil(async () => (await compose.logs('gateway')).includes('stripp'), 'the fault in the log', generousMs);
+    await waitUntil(async () => (await compose.logs('gateway')).includes('stripp'), 'the fault in the log');
     expect((await fetch(`${url}/v1/drinks/7`)).status).toBe(200);
     writeFileSync(routes, valid);
   });
 
   it('of a contract reaches the gateway', async () => {
-    await waitUntil(editContract(), 'the edited contract', generousMs);
+    await waitUntil(editContract(), 'the edited contract');
   });
 });
 

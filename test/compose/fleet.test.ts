@@ -14,7 +14,7 @@ import { skipped, waitForOk, waitUntil } from './support/stack.ts';
 const provided = inject('composeProject');
 const file = 'docker-compose.fleet.yml';
 
-describe.skipIf(skipped)(file, { timeout: 400_000 }, () => {
+describe.skipIf(skipped)(file, () => {
   const project = typeof provided === 'string' ? { folder: '', env: {}, hasOwnEngine: false } : provided;
   const compose = composeWith(project, [file]);
   const url = `http://127.0.0.1:${project.env['GATEWAY_PORT']}`;
@@ -27,9 +27,9 @@ describe.skipIf(skipped)(file, { timeout: 400_000 }, () => {
     expect(await runAsWritten(makesPassword, project)).toMatchObject({ code: 0 });
     cleanup.push(() => compose.down());
     await compose.up();
-    await waitForOk(`${url}/v1/drinks/7`, 120_000);
-  }, 600_000);
-  afterAll(() => runCleanup(cleanup), 120_000);
+    await waitForOk(`${url}/v1/drinks/7`);
+  });
+  afterAll(() => runCleanup(cleanup));
 
   /** Runs a command in the container of a gateway. Returns its output, whatever its exit code. */
   async function command<Body>(container: string, ...args: string[]): Promise<Body> {
@@ -45,8 +45,7 @@ describe.skipIf(skipped)(file, { timeout: 400_000 }, () => {
   it('runs three gateways that hear each other', async () => {
     const gateways = await compose.containers('gateway');
     expect(gateways).toHaveLength(3);
-    for (const one of gateways)
-      await waitUntil(async () => (await heard(one)) === 3, 'three gateways to be heard', 120_000);
+    for (const one of gateways) await waitUntil(async () => (await heard(one)) === 3, 'three gateways to be heard');
     expect((await fetch(`http://127.0.0.1:${project.env['ADMIN_PORT']}/healthz`)).status).toBe(200);
   });
 
@@ -59,24 +58,24 @@ describe.skipIf(skipped)(file, { timeout: 400_000 }, () => {
         const { rows } = await command<UsageReport>(one, 'usage', '/v1');
         return rows.find(({ client }) => client === 'x-client-id:one-call')?.['requests'] === 1;
       };
-      await waitUntil(isCounted, 'the call in the shared ledger', 120_000);
+      await waitUntil(isCounted, 'the call in the shared ledger');
     }
   });
 
   it('answers while one gateway is killed, and does not let a version be retired without its counts', async () => {
     const [killed = '', other = ''] = await compose.containers('gateway');
     const load = startLoad(`${url}/v2/cocktails/7`, 'load', 4);
-    await waitUntil(async () => load.responses.length > 100, '100 responses', 120_000);
+    await waitUntil(async () => load.responses.length > 100, '100 responses');
     await compose.docker('kill', killed);
     const before = load.responses.length;
-    await waitUntil(async () => load.responses.length > before + 500, '500 further responses', 120_000);
+    await waitUntil(async () => load.responses.length > before + 500, '500 further responses');
     const reason = `Gateway ${killed.slice(0, 12)} has not been heard for`;
     let verdict: VerdictJson | undefined;
     const isMissed = async (): Promise<boolean> => {
       verdict = await command<VerdictJson>(other, 'can-retire', '/v1');
       return verdict.reasons.some(({ text }) => text.startsWith(reason));
     };
-    await waitUntil(isMissed, 'the verdict to name the gateway', 120_000);
+    await waitUntil(isMissed, 'the verdict to name the gateway');
     expect(verdict?.answer).toBe('not yet');
     const statuses = countByStatus(await load.stop());
     console.log(`one of three gateways was killed under load: ${JSON.stringify(statuses)}`);

@@ -10,7 +10,7 @@ describe.skipIf(skipped)('docs/containers.md', () => {
   it.each(commandsOf('docs/containers.md'))('%s', async (command) => {
     if (curlOfVersion.test(command)) await waitForOk(url + (/8080(\S+)/.exec(command)?.[1] ?? ''));
     if (command.includes(' exec '))
-      await waitUntil(async () => (await fetch(`${admin}/readyz`)).ok, 'the gateway to be ready', 30_000);
+      await waitUntil(async () => (await fetch(`${admin}/readyz`)).ok, 'the gateway to be ready');
     const { code, stdout } = await runAsWritten(command, project);
     expect([code, stdout]).toEqual([
       0,

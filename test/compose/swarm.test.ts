@@ -39,11 +39,11 @@ describe.skipIf(isSkipped)('deploy/swarm/stack.yml in a Swarm', () => {
       'version-gateway-store': `FLEET_STORE=${store}\n`,
     });
     await swarm.deploy(routes);
-    await waitForOk(`${url}/v1/drinks/7`, 120_000);
-    await waitForOk(`${url}/v2/cocktails/7`, 60_000);
-    await waitUntil(async () => (await swarm.containers('gateway')).length === 3, 'three gateways', 60_000);
-  }, 300_000);
-  afterAll(() => runCleanup(cleanup), 90_000);
+    await waitForOk(`${url}/v1/drinks/7`);
+    await waitForOk(`${url}/v2/cocktails/7`);
+    await waitUntil(async () => (await swarm.containers('gateway')).length === 3, 'three gateways');
+  });
+  afterAll(() => runCleanup(cleanup));
 
   /** Runs a command in the container of one gateway, as docs/swarm.md shows. */
   async function command(...args: string[]): Promise<string> {
@@ -60,12 +60,12 @@ describe.skipIf(isSkipped)('deploy/swarm/stack.yml in a Swarm', () => {
       const { gateways } = JSON.parse(await command('fleet', '--format', 'json')) as FleetJson;
       return gateways.filter(({ state, ready }) => state === 'heard' && ready).length;
     };
-    await waitUntil(async () => (await heard()) === 3, 'three gateways to be heard', 60_000);
+    await waitUntil(async () => (await heard()) === 3, 'three gateways to be heard');
   });
 
   it('counts the requests of all gateways, whichever is asked', async () => {
     const load = startLoad(`${url}/v1/drinks/7`, 'counted', 4);
-    await waitUntil(async () => load.responses.length > 200, '200 responses', 60_000);
+    await waitUntil(async () => load.responses.length > 200, '200 responses');
     const sent = (await load.stop()).length;
     let counted = 0;
     const isComplete = async (): Promise<boolean> => {
@@ -73,21 +73,24 @@ describe.skipIf(isSkipped)('deploy/swarm/stack.yml in a Swarm', () => {
       counted = Number(rows.find((row) => String(row['client']).includes('counted'))?.['requests'] ?? 0);
       return counted >= sent;
     };
-    await waitUntil(isComplete, `${sent} requests in the shared ledger`, 60_000);
+    await waitUntil(isComplete, `${sent} requests in the shared ledger`);
     expect(counted).toBe(sent);
   });
 
-  it('replaces all gateways without a lost request when routes.yaml changes', { timeout: 300_000 }, async () => {
+  it('replaces all gateways without a lost request when routes.yaml changes', async () => {
     const before = await swarm.containers('gateway');
     const { state, statuses } = await updateUnderLoad(withInfo('https://example.com/rolling'));
     expect([state, statuses]).toEqual(['completed', { 200: expect.any(Number) }]);
-    const after = await swarm.containers('gateway');
-    expect(after).toHaveLength(3);
-    expect(after.filter((id) => before.includes(id))).toEqual([]);
+    // The engine removes a replaced container some time after its task has ended.
+    const isReplaced = async (): Promise<boolean> => {
+      const after = await swarm.containers('gateway');
+      return after.length === 3 && after.every((id) => !before.includes(id));
+    };
+    await waitUntil(isReplaced, 'three new gateways');
     for (let request = 0; request < 12; request += 1) expect(await link()).toContain('https://example.com/rolling');
   });
 
-  it('undoes an update with a faulty routes.yaml without a lost request', { timeout: 300_000 }, async () => {
+  it('undoes an update with a faulty routes.yaml without a lost request', async () => {
     const before = await swarm.containers('gateway');
     const { state, statuses } = await updateUnderLoad(routes.replace('prefix: strip', 'prefix: stripp'));
     expect([state, statuses]).toEqual(['rollback_completed', { 200: expect.any(Number) }]);
@@ -95,7 +98,7 @@ describe.skipIf(isSkipped)('deploy/swarm/stack.yml in a Swarm', () => {
     expect(await link()).toContain('https://example.com/rolling');
   });
 
-  it('undoes an update that breaks a promise to clients', { timeout: 300_000 }, async () => {
+  it('undoes an update that breaks a promise to clients', async () => {
     const { state, statuses } = await updateUnderLoad(routes.replace('sunset: 2029', 'sunset: 2027'));
     expect([state, statuses]).toEqual(['rollback_completed', { 200: expect.any(Number) }]);
     expect((await fetch(`${url}/v1/drinks/7`)).headers.get('sunset')).toContain('2029');

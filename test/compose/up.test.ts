@@ -43,7 +43,7 @@ describe.skipIf(skipped)('docker compose up', () => {
     for (const service of ['gateway', 'v1', 'v2']) {
       const [id = ''] = await compose.containers(service);
       const health = () => compose.docker('inspect', id, '-f', '{{.State.Health.Status}}');
-      await waitUntil(async () => (await health()).trim() === 'healthy', `${service} to be healthy`, 40_000);
+      await waitUntil(async () => (await health()).trim() === 'healthy', `${service} to be healthy`);
     }
   });
 
@@ -98,7 +98,7 @@ describe.skipIf(skipped)('docker compose up', () => {
     const other = (await compose.docker('run', '--detach', '--rm', ...hidden, ...mounts, image)).trim();
     onTestFinished(() => compose.docker('rm', '--force', other).then(() => {}));
     const ready = () => compose.docker('exec', other, 'node', 'dist/main.js', 'ready');
-    await waitUntil(async () => (await ready()) === 'ready\n', 'a gateway without a shell', 20_000);
+    await waitUntil(async () => (await ready()) === 'ready\n', 'a gateway without a shell');
     await expect(compose.docker('exec', other, '/bin/sh', '-c', 'true')).rejects.toThrow();
   });
 

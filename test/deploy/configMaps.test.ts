@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { runIn } from '../cli/io.ts';
 import { makeAuthority } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
+import { gatewayMain } from '../support/gatewayMain.ts';
 import { run } from '../support/process.ts';
 import { hasKubectl, type Manifest, objectNamed, overlay } from './support/kustomize.ts';
 import { mountConfigMaps, swapFiles } from './support/mountedConfig.ts';
@@ -57,7 +58,7 @@ describe.skipIf(!hasKubectl)('the files that the pods mount', () => {
       '--admin',
       '127.0.0.1:0',
     ];
-    const gateway = run(process.execPath, ['gateway/main.ts', ...args], env);
+    const gateway = run(process.execPath, [gatewayMain, ...args], env);
     const [, url = ''] = await gateway.printed(/listens on (\S+)/);
     const sunset = async (): Promise<string> => {
       const response = await fetch(url, { headers: { accept: 'application/json' } });

@@ -4,9 +4,10 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, get, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
+import { gatewayCommand } from '../support/gatewayMain.ts';
 import { run } from '../support/process.ts';
 import { readmeBlock } from '../support/readme.ts';
 import { consoleBlocks, type ShownCommand } from './consoleBlocks.ts';
@@ -21,7 +22,7 @@ interface Place {
 
 // Fields that differ from run to run.
 const varyingField = /^(?:Content-Length|ETag|Date|Via|Connection|Keep-Alive|X-Request-Id|Cache-Control):/i;
-const program = resolve('bin/version-gateway.js');
+const program = gatewayCommand;
 
 const scenarios: Readonly<Record<string, (commands: readonly ShownCommand[]) => Promise<void>>> = {
   'README.md: curl -i': async (commands) => check(commands, await startSamples()),
@@ -90,9 +91,9 @@ routes:
     const place = await startGateway(routes(false).replace(/^guard.*\n/, ''));
     const url = withRealPorts('http://127.0.0.1:8080/v1/', place.ports);
     for (let request = 0; request < 3; request += 1) get(url, (response) => response.resume());
-    await expect.poll(() => held.length, { timeout: 30_000 }).toBe(3);
+    await expect.poll(() => held.length).toBe(3);
     writeFileSync(join(place.folder, 'routes.yaml'), routes(true));
-    await expect.poll(() => output('npx version-gateway status', place), { timeout: 60_000 }).toMatch(/\/v1 +retired/);
+    await expect.poll(() => output('npx version-gateway status', place)).toMatch(/\/v1 +retired/);
     let printed = '';
     const release = (count: number): void => held.splice(0, count).forEach((response) => void response.end());
     await output(shown?.command ?? '', place, (text) => {

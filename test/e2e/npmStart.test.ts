@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../bench/support/ports.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Running, run } from '../support/process.ts';
@@ -38,8 +38,6 @@ async function allFree(ports: Ports): Promise<void> {
     });
   }
 }
-
-vi.setConfig({ testTimeout: 60_000 });
 
 it('serves both services on their own ports, and logs readable lines', async () => {
   const ports = await choosePorts();

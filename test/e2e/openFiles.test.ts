@@ -6,6 +6,7 @@ import { tooFewOpenFiles } from '../../gateway/runtime/openFiles.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { gatewayMain } from '../support/gatewayMain.ts';
 import { run } from '../support/process.ts';
 import { connectTo, get, type RawClient } from '../support/rawClient.ts';
 
@@ -18,15 +19,13 @@ async function startLimited(openFiles: number, upstream: string, nodeFlags: read
     file,
     JSON.stringify({ gateway, usage: { store: join(folder, 'usage.db') }, routes: { '/v1': upstream } }),
   );
-  const command = `ulimit -n ${openFiles} && exec "$0" "$@" gateway/main.ts start --config "$ROUTES"`;
-  const running = run('sh', ['-c', command, process.execPath, ...nodeFlags], { ROUTES: file });
+  const command = `ulimit -n ${openFiles} && exec "$0" "$@" "$MAIN" start --config "$ROUTES"`;
+  const running = run('sh', ['-c', command, process.execPath, ...nodeFlags], { ROUTES: file, MAIN: gatewayMain });
   const [, port] = await running.printed(/listens on http:\/\/127\.0\.0\.1:(\d+)/);
   return { ...running, port: Number(port) };
 }
 
-it('warns of a limit that is too low, reports once that it is reached, and answers accepted clients', {
-  timeout: 60_000,
-}, async () => {
+it('warns of a limit that is too low, reports once that it is reached, and answers accepted clients', async () => {
   const backend = await startBackend(() => okAnswer);
   const gateway = await startLimited(72, backend.url);
   expect(gateway.output()).toMatch(/warning: the limit of 72 open files is lower than the 4000 .* ulimit -n/);
@@ -35,7 +34,7 @@ it('warns of a limit that is too low, reports once that it is reached, and answe
     /a connection was refused\..*leaves room for (\d+) client connections.*ulimit -n/,
   );
   const isOpen = ({ socket }: RawClient): boolean => !socket.destroyed && !socket.readableEnded;
-  await eventually(() => expect(clients.filter(isOpen)).toHaveLength(Number(room)), 20_000);
+  await eventually(() => expect(clients.filter(isOpen)).toHaveLength(Number(room)));
   const accepted = clients.filter(isOpen);
   for (const client of accepted) client.send(get('/v1/x'));
   const answers = await Promise.all(accepted.map((client) => client.response('GET')));
@@ -47,9 +46,7 @@ it('warns of a limit that is too low, reports once that it is reached, and answe
   await eventually(async () => expect((await fetch(url, { headers: { connection: 'close' } })).status).toBe(200));
 });
 
-it('answers 503 if the gateway itself cannot open a connection, and blames no backend', {
-  timeout: 60_000,
-}, async () => {
+it('answers 503 if the gateway itself cannot open a connection, and blames no backend', async () => {
   const backend = await startBackend(() => okAnswer);
   // On a signal, opens files until no more can be opened.
   const code = `import { openSync } from 'node:fs';

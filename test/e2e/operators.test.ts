@@ -3,16 +3,16 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { largestFileBytes } from '../../gateway/shared/fileSystem.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedUrl } from '../support/gateway.ts';
+import { gatewayMain } from '../support/gatewayMain.ts';
 import { type Running, run } from '../support/process.ts';
 import { ask, message } from '../support/rawClient.ts';
 
-const main = new URL('../../gateway/main.ts', import.meta.url).pathname;
 const upstream = 'http://127.0.0.1:1';
 
 /** A folder with a routes.yaml, which `edit` replaces. `accepted` is the record of the gateway beside it. */
@@ -27,7 +27,7 @@ function folderWith(routes: string, more = '') {
 
 /** Starts the gateway as a separate process. */
 async function start(file: string) {
-  const args = [main, 'start', '--config', file, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
+  const args = [gatewayMain, 'start', '--config', file, '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'];
   const gateway = run(process.execPath, args);
   const [, base] = await gateway.printed(/listens on (\S+)/);
   const [, admin] = await gateway.printed(/http:\/\/(127\.0\.0\.1:\d+)\/readyz/);
@@ -70,7 +70,7 @@ it('a version is retired, waited for, and stopped when it has no requests in fli
   const late = await runIn('/', ['status', '--admin', admin, '--wait', '/v1', '--timeout', '50ms']);
   expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('/v1: still 2 requests in flight after 50ms')]);
 
-  const waiting = run(process.execPath, [main, 'status', '--admin', admin, '--wait', '/v1']);
+  const waiting = run(process.execPath, [gatewayMain, 'status', '--admin', admin, '--wait', '/v1']);
   const ended = once(waiting.child, 'exit');
   await waiting.printed(/^\/v1: 2 requests in flight$/m);
   backend.open[0]?.end('one');
@@ -231,7 +231,7 @@ describe('at the start', () => {
     const other = await start(folderWith(both).file);
     edit(moved);
     const taken = ['--listen', '127.0.0.1:0', '--admin', other.admin];
-    const failed = run(process.execPath, [main, 'start', '--config', file, ...taken]);
+    const failed = run(process.execPath, [gatewayMain, 'start', '--config', file, ...taken]);
     await failed.printed(/is in use by another process/);
     expect(admin).not.toBe(other.admin);
     expect((await start(file)).gateway.output()).toMatch(warned);
@@ -281,7 +281,7 @@ it('a missing file is reported, once, until it is back', async () => {
   await gateway.printed(/reload \(file\): routes.yaml has errors/);
   expect(await failure()).toMatchObject({ trigger: 'file', reasons: [expect.stringContaining(file)] });
   edit(`  /v1: ${upstream}\n`);
-  await vi.waitFor(async () => expect(await failure()).toBeNull(), 30_000);
+  await eventually(async () => expect(await failure()).toBeNull());
 });
 
 it('a target that was not contacted yet is shown as not tried', async () => {

@@ -8,8 +8,7 @@ import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
-
-const untilItEnds = { timeout: 240_000 };
+import { gatewayMain } from '../support/gatewayMain.ts';
 
 interface Gateway {
   readonly child: ChildProcess;
@@ -29,7 +28,7 @@ async function startUnread(workers: number, drain: string, upstream: string, nod
   const pipe = fifoIn(folder);
   const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
   const writer = openSync(pipe, constants.O_WRONLY);
-  const args = [...nodeFlags, 'gateway/main.ts', 'start', '--config', file];
+  const args = [...nodeFlags, gatewayMain, 'start', '--config', file];
   const child = spawn(process.execPath, args, { stdio: ['ignore', writer, 'pipe'] });
   closeSync(writer);
   onTestFinished(async () => {
@@ -50,7 +49,7 @@ async function startUnread(workers: number, drain: string, upstream: string, nod
   return { child, stderr: () => errors, port, reader } satisfies Gateway;
 }
 
-it.each([1, 2])('stops while its stdout is not read, %i workers', untilItEnds, async (workers) => {
+it.each([1, 2])('stops while its stdout is not read, %i workers', async (workers) => {
   const { url } = await startBackend();
   const gateway = await startUnread(workers, '20s', url);
   // More than a pipe buffers.
@@ -58,43 +57,43 @@ it.each([1, 2])('stops while its stdout is not read, %i workers', untilItEnds, a
   expect(await stop(gateway)).toBe(0);
 });
 
-it.each([1, 2])('stops after the reader of its stdout has exited, %i workers', untilItEnds, async (workers) => {
+it.each([1, 2])('stops after the reader of its stdout has exited, %i workers', async (workers) => {
   const { url } = await startBackend();
   const gateway = await startUnread(workers, '20s', url);
   closeSync(gateway.reader);
   await ask(gateway.port, '/v1/x');
-  await eventually(() => expect(gateway.stderr()).toContain('EPIPE'), 10_000);
+  await eventually(() => expect(gateway.stderr()).toContain('EPIPE'));
   expect(await stop(gateway)).toBe(0);
 });
 
-it.each([1, 2])('stops while a thread of libuv is blocked, %i workers', untilItEnds, async (workers) => {
+it.each([1, 2])('stops while a thread of libuv is blocked, %i workers', async (workers) => {
   const { url } = await startBackend();
   const gateway = await startUnread(workers, '20s', url, blockedThread());
   await ask(gateway.port, '/v1/x');
   expect(await stop(gateway)).toBe(0);
 });
 
-it('a second signal ends the gateway at once, also while a thread is blocked', untilItEnds, async () => {
+it('a second signal ends the gateway at once, also while a thread is blocked', async () => {
   const backend = await startBackend(() => {});
   const gateway = await startUnread(1, '10m', backend.url, blockedThread());
   ask(gateway.port, '/v1/x').catch(() => {});
-  await eventually(() => expect(backend.requests()).toBe(1), 10_000);
+  await eventually(() => expect(backend.requests()).toBe(1));
   const ended = once(gateway.child, 'exit');
   gateway.child.kill('SIGTERM');
-  await eventually(() => expect(readAvailable(gateway.reader)).toContain('version-gateway is stopping'), 10_000);
+  await eventually(() => expect(readAvailable(gateway.reader)).toContain('version-gateway is stopping'));
   gateway.child.kill('SIGINT');
   expect(await ended).toEqual([0, null]);
 });
 
-it('SIGHUP and SIGUSR2 during the shutdown neither end nor delay the shutdown', untilItEnds, async () => {
+it('SIGHUP and SIGUSR2 during the shutdown neither end nor delay the shutdown', async () => {
   const waiting: (() => void)[] = [];
   const backend = await startBackend((answer) => waiting.push(answer));
   const gateway = await startUnread(2, '10m', backend.url);
   const answer = ask(gateway.port, '/v1/x');
-  await eventually(() => expect(waiting).toHaveLength(1), 10_000);
+  await eventually(() => expect(waiting).toHaveLength(1));
   const ended = once(gateway.child, 'exit');
   gateway.child.kill('SIGTERM');
-  await eventually(() => expect(readAvailable(gateway.reader)).toContain('version-gateway is stopping'), 10_000);
+  await eventually(() => expect(readAvailable(gateway.reader)).toContain('version-gateway is stopping'));
   gateway.child.kill('SIGHUP');
   gateway.child.kill('SIGUSR2');
   waiting[0]?.();

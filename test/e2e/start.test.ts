@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { gatewayMain } from '../support/gatewayMain.ts';
 import { run } from '../support/process.ts';
 import { copyShippedRoutes } from '../support/shipped.ts';
 
@@ -58,7 +59,7 @@ it('clients can follow the links and locations of a service through the gateway'
 
 it('SIGTERM ends the gateway with exit code 0; a port in use gives one line and exit code 1', async () => {
   const file = copyShippedRoutes();
-  const gateway = run(process.execPath, ['gateway/main.ts', ...anyPorts, '--config', file]);
+  const gateway = run(process.execPath, [gatewayMain, ...anyPorts, '--config', file]);
   const [, base] = await gateway.printed(/listens on (\S+)/);
   const [, admin] = await gateway.printed(/(127\.0\.0\.1:\d+)\/readyz/);
   const address = (base as string).replace('http://', '');
@@ -66,7 +67,7 @@ it('SIGTERM ends the gateway with exit code 0; a port in use gives one line and 
     ['--listen', address, '--admin', '127.0.0.1:0'],
     ['--listen', '127.0.0.1:0', '--admin', admin as string],
   ]) {
-    const second = run(process.execPath, ['gateway/main.ts', 'start', '--config', file, ...taken]);
+    const second = run(process.execPath, [gatewayMain, 'start', '--config', file, ...taken]);
     await second.printed(
       /is in use by another process\. {2}Stop that process, or set gateway\.(listen|admin) \(or --\1\)/,
     );
@@ -87,7 +88,7 @@ it('an edit of the file and SIGHUP cause a reload, and a faulty edit is rejected
       `routes:\n  /v1: { upstream: 'http://127.0.0.1:1', deprecation: 2026-06-30, sunset: ${sunset} }\n`,
     );
   write('2029-06-30');
-  const gateway = run(process.execPath, ['gateway/main.ts', ...anyPorts, '--config', file]);
+  const gateway = run(process.execPath, [gatewayMain, ...anyPorts, '--config', file]);
   await gateway.printed(/readyz/);
   write('2030-06-30');
   await gateway.printed(/reload \(file\): \/v1: sunset 2030-06-30/);

@@ -70,36 +70,32 @@ it('the final response has Strict-Transport-Security, and interim responses do n
   expect(valuesOf(response, 'strict-transport-security')).toEqual([year]);
 });
 
-it.each([1, 2])(
-  'a reload applies tls.hsts to open and new connections, %i workers',
-  { timeout: 120_000 },
-  async (workers) => {
-    const routes = { '/v1': (await startBackend(answer(200, 'ok'))).url };
-    const gateway = await startWorkers(workers, routes, { gateway: { tls: files } });
-    let edits = 0;
-    const edit = async (hsts: boolean): Promise<void> => {
-      edits += 1;
-      const listeners = { listen: '127.0.0.1:0', admin: '127.0.0.1:0' };
-      gateway.edit(routes, { gateway: { ...listeners, workers, drain: '5s', tls: { ...files, hsts } } });
-      await gateway.printed(new RegExp(`(?:settings changed[^]*){${edits}}`));
-    };
-    const open = new RawClient(await connectSecurely(gateway.port));
-    const fields = async (): Promise<string[][]> => {
-      open.send(get('/v1/x'));
-      const others = Array.from({ length: 8 }, () => askSecurely(gateway.port, get('/v1/x')));
-      const responses = [await open.response(), ...(await Promise.all(others))];
-      return responses.map((one) => valuesOf(one, 'strict-transport-security'));
-    };
-    expect(await fields()).toEqual(Array(9).fill([]));
-    await edit(true);
-    expect(await fields()).toEqual(Array(9).fill([year]));
-    await edit(false);
-    expect(await fields()).toEqual(Array(9).fill([]));
-    await edit(true);
-    // A worker that starts later has the setting, too.
-    if (workers > 1) for (const pid of await gateway.pids()) process.kill(pid, 'SIGKILL');
-    const later = await askSecurely(gateway.port, get('/v1/x'));
-    expect(valuesOf(later, 'strict-transport-security')).toEqual([year]);
-    expect(gateway.output()).not.toMatch(/next start|not in every worker/);
-  },
-);
+it.each([1, 2])('a reload applies tls.hsts to open and new connections, %i workers', async (workers) => {
+  const routes = { '/v1': (await startBackend(answer(200, 'ok'))).url };
+  const gateway = await startWorkers(workers, routes, { gateway: { tls: files } });
+  let edits = 0;
+  const edit = async (hsts: boolean): Promise<void> => {
+    edits += 1;
+    const listeners = { listen: '127.0.0.1:0', admin: '127.0.0.1:0' };
+    gateway.edit(routes, { gateway: { ...listeners, workers, drain: '5s', tls: { ...files, hsts } } });
+    await gateway.printed(new RegExp(`(?:settings changed[^]*){${edits}}`));
+  };
+  const open = new RawClient(await connectSecurely(gateway.port));
+  const fields = async (): Promise<string[][]> => {
+    open.send(get('/v1/x'));
+    const others = Array.from({ length: 8 }, () => askSecurely(gateway.port, get('/v1/x')));
+    const responses = [await open.response(), ...(await Promise.all(others))];
+    return responses.map((one) => valuesOf(one, 'strict-transport-security'));
+  };
+  expect(await fields()).toEqual(Array(9).fill([]));
+  await edit(true);
+  expect(await fields()).toEqual(Array(9).fill([year]));
+  await edit(false);
+  expect(await fields()).toEqual(Array(9).fill([]));
+  await edit(true);
+  // A worker that starts later has the setting, too.
+  if (workers > 1) for (const pid of await gateway.pids()) process.kill(pid, 'SIGKILL');
+  const later = await askSecurely(gateway.port, get('/v1/x'));
+  expect(valuesOf(later, 'strict-transport-security')).toEqual([year]);
+  expect(gateway.output()).not.toMatch(/next start|not in every worker/);
+});

@@ -12,6 +12,7 @@ import { startGateway } from '../../gateway/runtime/gateway.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { startBackend } from '../support/backend.ts';
 import { connectSecurely, isResumed, makePair, nameAt, newSession, type Pair } from '../support/certificates.ts';
+import { eventually } from '../support/eventually.ts';
 import { get, RawClient } from '../support/rawClient.ts';
 
 let one: Pair;
@@ -73,7 +74,7 @@ async function following(files = filesIn(temporaryFolder()), begin: () => void =
 
 /** Waits until new connections get the certificate `name`. */
 function shows(port: number, name: string): Promise<void> {
-  return vi.waitFor(async () => expect(await nameAt(port)).toBe(name), { interval: 50, timeout: 30_000 });
+  return eventually(async () => expect(await nameAt(port)).toBe(name));
 }
 
 describe('new connections get a certificate that was replaced', () => {
@@ -99,7 +100,7 @@ describe('new connections get a certificate that was replaced', () => {
     await shows(port, 'two');
     // A report of the pair that did not match for a moment would come before this one.
     replace(files.cert, 'nonsense\n');
-    await vi.waitFor(() => expect(lines).not.toEqual([]), { interval: 20, timeout: 30_000 });
+    await eventually(() => expect(lines).not.toEqual([]));
     expect(lines).toEqual([expect.stringContaining('holds no certificate in PEM form')]);
   });
 
@@ -184,7 +185,7 @@ describe('an unusable pair leaves the previous one in use, and is reported in on
   ])('%s', async (_name, edit, expected) => {
     const { files, lines, port } = await following();
     edit(files);
-    await vi.waitFor(() => expect(lines).toHaveLength(1), { interval: 20, timeout: 30_000 });
+    await eventually(() => expect(lines).toHaveLength(1));
     expect(lines[0]).toContain(expected(files));
     expect(lines[0]).toMatch(/^The TLS certificate is not replaced: [^\n]+\. The former one stays in use\.$/);
     expect(await nameAt(port)).toBe('one');
@@ -238,6 +239,6 @@ describe('a TLS session', () => {
     onTestFinished(() => running.close());
     const session = await newSession(running.port);
     const check = async () => expect(await isResumed(running.port, session)).toBe(false);
-    await vi.waitFor(check, { interval: 50, timeout: 30_000 });
+    await eventually(check);
   });
 });

@@ -8,6 +8,7 @@ import { temporaryFolder } from '../config/temporary.ts';
 import { okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedUrl } from '../support/gateway.ts';
+import { gatewayMain } from '../support/gatewayMain.ts';
 import { coverTenDays } from '../support/ledgerWith.ts';
 import { type Running, run } from '../support/process.ts';
 
@@ -16,7 +17,6 @@ import { type Running, run } from '../support/process.ts';
 // test/usage/report/trend.test.ts and test/cli/output/periods.test.ts. Those of a fleet are in test/fleet/evidence.test.ts.
 
 // Longer than a busy machine needs to start several processes.
-const slow = 300_000;
 const ended = { deprecation: '2026-01-01', sunset: '2026-02-01' };
 
 interface Served {
@@ -33,12 +33,7 @@ function write(folder: string, routes: object, more: object = {}): void {
 }
 
 async function start(folder: string): Promise<Served> {
-  const { child, printed } = run(process.execPath, [
-    'gateway/main.ts',
-    'start',
-    '--config',
-    join(folder, 'routes.yaml'),
-  ]);
+  const { child, printed } = run(process.execPath, [gatewayMain, 'start', '--config', join(folder, 'routes.yaml')]);
   const [, url = ''] = await printed(/listens on (http:\/\/127\.0\.0\.1:\d+)/);
   const [, admin = ''] = await printed(/http:\/\/(127\.0\.0\.1:\d+)\/readyz/);
   return { folder, url, admin, child };
@@ -81,11 +76,11 @@ async function expectEditIsRefused(gateway: Served, routes: object): Promise<voi
   await eventually(async () => {
     const { stdout } = await ask(gateway, 'status');
     expect(stdout).toMatch(/after an edit of the file (?:was rejected|was refused)|\/v1 +retired/);
-  }, 60_000);
+  });
   expect(await statusOf(`${gateway.url}/v1/drinks`)).toBe(200);
 }
 
-it('new gateway, no ledger yet, v1 past its sunset; `retired: true` added', { timeout: slow }, async () => {
+it('new gateway, no ledger yet, v1 past its sunset; `retired: true` added', async () => {
   const { url: upstream } = await startBackend(() => okAnswer);
   const routes = { '/v1': { upstream, ...ended }, '/v2': upstream };
   const folder = temporaryFolder();
@@ -105,7 +100,7 @@ it.each<[string, (store: string) => void, 'stopped' | 'running']>([
   ['a ledger that was lost while the gateway was stopped', (store) => removeLedger(store), 'stopped'],
   ['a ledger that was lost while the gateway runs', (store) => removeLedger(store), 'running'],
   ['a damaged ledger', (store) => writeFileSync(store, 'This is no database.'.repeat(1000)), 'stopped'],
-])('%s', { timeout: slow }, async (_name, harm, when) => {
+])('%s', async (_name, harm, when) => {
   const { url: upstream } = await startBackend(() => okAnswer);
   const routes = { '/v1': { upstream, ...ended }, '/v2': upstream };
   const folder = temporaryFolder();
@@ -118,8 +113,7 @@ it.each<[string, (store: string) => void, 'stopped' | 'running']>([
   harm(store);
   if (when === 'stopped') gateway = await start(folder);
   // The gateway that runs notices it with its next write.
-  else
-    await eventually(async () => expect(await exitCodes(gateway, routes)).not.toMatchObject({ canRetire: 0 }), 90_000);
+  else await eventually(async () => expect(await exitCodes(gateway, routes)).not.toMatchObject({ canRetire: 0 }));
   expect(await exitCodes(gateway, routes)).toEqual({ canRetire: 1, check: 3, plan: 3 });
   await expectEditIsRefused(gateway, routes);
 });
@@ -128,7 +122,7 @@ function removeLedger(store: string): void {
   for (const suffix of ['', '-wal', '-shm', '.calls']) rmSync(`${store}${suffix}`, { force: true });
 }
 
-it('tombstone that is still called (requests of 6 clients refused within seconds)', { timeout: slow }, async () => {
+it('tombstone that is still called (requests of 6 clients refused within seconds)', async () => {
   const { url: upstream } = await startBackend(() => okAnswer);
   const folder = temporaryFolder();
   write(folder, { '/v1': { retired: true, ...ended }, '/v2': upstream }, { retire: { quiet: '1d' } });
@@ -144,7 +138,7 @@ it('tombstone that is still called (requests of 6 clients refused within seconds
   expect([json.code, JSON.parse(json.stdout)]).toMatchObject([1, { answer: 'no', known: true }]);
 });
 
-it('target never contacted, or dead', { timeout: slow }, async () => {
+it('target never contacted, or dead', async () => {
   const folder = temporaryFolder();
   const dead = await refusedUrl();
   write(folder, { '/v1': dead });
@@ -158,7 +152,7 @@ it('target never contacted, or dead', { timeout: slow }, async () => {
   expect(await up()).toMatch(/^version_gateway_target_up\{[^}]*\} 0$/m);
 });
 
-it("`can-retire` asked of a second gateway's default admin address", { timeout: slow }, async () => {
+it("`can-retire` asked of a second gateway's default admin address", async () => {
   const { url: upstream } = await startBackend(() => okAnswer);
   const routes = { '/v1': { upstream, ...ended }, '/v2': upstream };
   const first = temporaryFolder();

@@ -7,8 +7,6 @@ import { type CountedGateway, countedGateway } from './countedGateway.ts';
 
 // Backups of the ledger of one gateway, as docs/backup.md describes them. Real processes and files.
 
-const slow = { timeout: 240_000 };
-
 async function startCovered(): Promise<CountedGateway> {
   const gateway = await countedGateway();
   await gateway.start();
@@ -52,7 +50,7 @@ async function uncovered(gateway: CountedGateway): Promise<string[]> {
   return found;
 }
 
-it('a copy of the running ledger, while the marks of calls are kept', slow, async () => {
+it('a copy of the running ledger, while the marks of calls are kept', async () => {
   const gateway = await startCovered();
   const copy = vacuumInto(gateway.store);
   await callAndEnd(gateway);
@@ -62,7 +60,7 @@ it('a copy of the running ledger, while the marks of calls are kept', slow, asyn
   expect(await uncovered(gateway)).toEqual(['v1']);
 });
 
-it('a copy of the running ledger in an empty folder', slow, async () => {
+it('a copy of the running ledger in an empty folder', async () => {
   const gateway = await startCovered();
   const copy = vacuumInto(gateway.store);
   await callAndEnd(gateway);
@@ -72,7 +70,7 @@ it('a copy of the running ledger in an empty folder', slow, async () => {
   expect(await uncovered(gateway)).toEqual(['v1', 'v2']);
 });
 
-it('a copy of the stopped ledger in an empty folder', slow, async () => {
+it('a copy of the stopped ledger in an empty folder', async () => {
   const gateway = await startCovered();
   await gateway.end('SIGTERM');
   const copy = vacuumInto(gateway.store);
@@ -87,7 +85,7 @@ it('a copy of the stopped ledger in an empty folder', slow, async () => {
 it.each([
   ['was stopped', true],
   ['ran', false],
-])('a copy of the whole folder, made while the gateway %s', slow, async (_when, isStopped) => {
+])('a copy of the whole folder, made while the gateway %s', async (_when, isStopped) => {
   const gateway = await startCovered();
   if (isStopped) await gateway.end('SIGTERM');
   const copy = copyFolder(gateway.disk);

@@ -8,10 +8,8 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
 import { eventually } from '../support/eventually.ts';
+import { gatewayMain } from '../support/gatewayMain.ts';
 import { coverTenDays } from '../support/ledgerWith.ts';
-
-// A start takes a second of CPU time, which may be minutes on a busy machine.
-const startWithinMs = 600_000;
 
 /** A request that the backend has received. */
 export interface BackendCall {
@@ -163,7 +161,7 @@ export async function countedGateway({
   const workerPids = (): number[] => (child?.pid !== undefined && isRunning() ? childrenOf(child.pid) : []);
   return {
     start: async () => {
-      const args = ['--import', './test/support/clockOffset.mjs', 'gateway/main.ts', 'start', '--config', file];
+      const args = ['--import', './test/support/clockOffset.mjs', gatewayMain, 'start', '--config', file];
       const started = spawn(process.execPath, args, {
         env: { ...process.env, CLOCK_OFFSET_FILE: clock.path },
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -178,7 +176,7 @@ export async function countedGateway({
         if (!isRunning()) return;
         if (client === undefined || admin === undefined) throw new Error(`not started: ${banner}${errors}`);
         ports = { client: Number(client), admin: Number(admin) };
-      }, startWithinMs);
+      });
       if (!isRunning()) throw new Error(`ended: ${errors}`);
     },
     call: (version, path = 'x', client = 'a') =>
@@ -202,7 +200,7 @@ export async function countedGateway({
       await eventually(async () => {
         const now = await reportedPids();
         if (now.length < workers || now.some((pid) => before.includes(pid))) throw new Error('not replaced yet');
-      }, startWithinMs);
+      });
     },
     workerPids,
     signal: (name) => void (isRunning() && child?.kill(name)),

@@ -2,9 +2,7 @@ import { expect, it } from 'vitest';
 import { reloadMutants } from './mutationRun.ts';
 import { seedOfRun } from './random.ts';
 
-it('random changes of routes.yaml are loaded, or rejected with a list of faults and without effect', {
-  timeout: 300_000,
-}, async () => {
+it('random changes of routes.yaml are loaded, or rejected with a list of faults and without effect', async () => {
   const seed = seedOfRun();
   const { outcomes } = await reloadMutants(seed, 2_000);
   // All outcomes must occur: otherwise the mutations change too little or too much.

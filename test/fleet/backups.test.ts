@@ -12,7 +12,6 @@ import {
   type Fleet,
   kill,
   setBack,
-  slow,
   waitForState,
 } from './coveredFleet.ts';
 import { query } from './startMember.ts';
@@ -63,7 +62,7 @@ async function startStandby(primary: PostgresServer) {
 }
 
 describe('no yes', () => {
-  it('after the store was restored from a base backup while the gateways ran', { timeout: slow }, async () => {
+  it('after the store was restored from a base backup while the gateways ran', async () => {
     const primary = await startServer();
     const { fleet, proxy, store, one, two } = await startBehindProxy(primary);
     const backup = await primary.backUp();
@@ -74,13 +73,13 @@ describe('no yes', () => {
     const settings = ['restore_command=false', 'recovery_target=immediate', 'recovery_target_action=promote'];
     const restored = await startServer({ backup, signal: 'recovery', settings });
     proxy.redirect(restored.port);
-    await eventually(() => expectNoYes(one, { ...fleet, store }, setBack), 60_000);
+    await eventually(() => expectNoYes(one, { ...fleet, store }, setBack));
     await one.printed(
       /The shared store was set back to an earlier time, or restored from a backup: .*Coverage restarts/,
     );
   });
 
-  it('after a replica was promoted that lacks the last seconds', { timeout: slow }, async () => {
+  it('after a replica was promoted that lacks the last seconds', async () => {
     const primary = await startServer();
     const { fleet, proxy, store, one, two } = await startBehindProxy(primary);
     const { link, standby } = await startStandby(primary);
@@ -90,10 +89,10 @@ describe('no yes', () => {
     await primary.crash();
     await standby.promote();
     proxy.redirect(standby.port);
-    await eventually(() => expectNoYes(one, { ...fleet, store }, setBack), 60_000);
+    await eventually(() => expectNoYes(one, { ...fleet, store }, setBack));
   });
 
-  it('after the store was restored from a dump while the gateways ran', { timeout: slow }, async () => {
+  it('after the store was restored from a dump while the gateways ran', async () => {
     const { fleet, proxy, one, two } = await startBehindProxy(server);
     const restore = await dump(fleet.store, { recreate: true });
     await call(two);
@@ -101,12 +100,10 @@ describe('no yes', () => {
     proxy.cut();
     await restore();
     proxy.restore();
-    await eventually(() => expectNoYes(one, fleet, setBack), 60_000);
+    await eventually(() => expectNoYes(one, fleet, setBack));
   });
 
-  it('after a restore from a dump that was made while no gateway ran, with new gateways', {
-    timeout: slow,
-  }, async () => {
+  it('after a restore from a dump that was made while no gateway ran, with new gateways', async () => {
     const fleet = await createFleet(server);
     const one = await fleet.start('gw-1');
     await expectYes(one, fleet);
@@ -125,7 +122,7 @@ describe('no yes', () => {
 });
 
 describe('still a yes', () => {
-  it('after a replica was promoted that has everything', { timeout: slow }, async () => {
+  it('after a replica was promoted that has everything', async () => {
     const primary = await startServer();
     const { fleet, proxy, store, one } = await startBehindProxy(primary);
     const { standby } = await startStandby(primary);
@@ -141,9 +138,7 @@ describe('still a yes', () => {
     expect(await lostCounts(standby, fleet)).toEqual([]);
   });
 
-  it('after the store was moved by a dump while all gateways were stopped, with their files', {
-    timeout: slow,
-  }, async () => {
+  it('after the store was moved by a dump while all gateways were stopped, with their files', async () => {
     const fleet = await createFleet(server);
     const [one, two] = [await fleet.start('gw-1'), await fleet.start('gw-2')];
     await expectYes(one, fleet);

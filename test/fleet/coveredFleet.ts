@@ -17,8 +17,6 @@ import { query } from './startMember.ts';
 
 // A fleet whose store covers two days without a call of /v1, and what each place answers that is asked whether /v1 may end.
 
-/** Longer than a busy machine needs to start several processes. */
-export const slow = 300_000;
 export const settings = { retire: { quiet: '1h' }, guard: { quiet: '1h', trial: 'off' } };
 
 export interface Fleet {
@@ -81,7 +79,7 @@ export async function expectYes(gateway: FleetGateway, fleet: Fleet): Promise<vo
     // Its backend is in use until it is retired.
     const { wait: _wait, ...answers } = await answersOf(gateway, fleet);
     expect(Object.values(answers)).toMatchObject(Array(4).fill({ code: 0 }));
-  }, 60_000);
+  });
 }
 
 /** Expects that no place says yes. `because`: the reason that `can-retire` prints. */

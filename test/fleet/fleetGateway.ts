@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
+import { gatewayMain } from '../support/gatewayMain.ts';
 import { type Running, run } from '../support/process.ts';
 
 export interface FleetGateway extends Running {
@@ -45,7 +46,7 @@ export async function startFleetGateway(options: FleetGatewayOptions): Promise<F
 /** Starts a gateway with the routes.yaml in this folder, and does not wait until it serves clients. It is ended after the test. */
 export function startProcess(folder: string, { clockOffset }: Pick<FleetGatewayOptions, 'clockOffset'> = {}): Running {
   const clock = clockOffset === undefined ? [] : ['--import', './test/support/clockOffset.mjs'];
-  const args = [...clock, 'gateway/main.ts', 'start', '--config', join(folder, 'routes.yaml')];
+  const args = [...clock, gatewayMain, 'start', '--config', join(folder, 'routes.yaml')];
   return run(process.execPath, args, { CLOCK_OFFSET_MS: String(clockOffset ?? 0) });
 }
 

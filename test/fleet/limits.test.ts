@@ -63,4 +63,4 @@ it('each gateway refuses a limit by the requests to the others, and plan reads t
     gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', base_path: '/api' },
   });
   expect(await plan(moved)).toMatchObject({ code: 1, stdout: expect.stringContaining('changes from / to /api') });
-}, 300_000);
+});

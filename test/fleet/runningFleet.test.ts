@@ -70,9 +70,7 @@ async function exitOf(gateway: FleetGateway): Promise<void> {
   await eventually(() => expect(child.exitCode ?? child.signalCode).not.toBeNull());
 }
 
-it('the others see that a gateway hangs, was killed, was forgotten or has left', {
-  timeout: slow,
-}, async () => {
+it('the others see that a gateway hangs, was killed, was forgotten or has left', async () => {
   const store = await server.database();
   const [one, two, three] = await startThree(store, served);
   if (!one || !two || !three) throw new Error('three gateways');
@@ -124,7 +122,7 @@ it('the others see that a gateway hangs, was killed, was forgotten or has left',
   await eventually(async () => expect(await statesSeenBy(one)).toEqual(['gw-1 heard', 'gw-2 heard', 'gw-3 heard']));
 });
 
-it('a version is safe to stop once all gateways have retired it and were heard since', { timeout: slow }, async () => {
+it('a version is safe to stop once all gateways have retired it and were heard since', async () => {
   const store = await server.database();
   const gateways = await startThree(store, served);
   const [one, two, three] = gateways;
@@ -157,9 +155,7 @@ it('a version is safe to stop once all gateways have retired it and were heard s
   expect((await wait('30s')).code).toBe(0);
 });
 
-it('an edit that ends a version is refused while a gateway is silent or the store is down', {
-  timeout: slow,
-}, async () => {
+it('an edit that ends a version is refused while a gateway is silent or the store is down', async () => {
   const store = await server.database();
   const [one, two] = await Promise.all(
     ['gw-1', 'gw-2'].map((name) => startFleetGateway({ store, name, routes: served })),
@@ -213,9 +209,7 @@ async function startedReason(store: string, routes: Readonly<Record<string, unkn
   return body.reason ?? '';
 }
 
-it('a start that breaks what the fleet has announced is not ready until it is corrected', {
-  timeout: slow,
-}, async () => {
+it('a start that breaks what the fleet has announced is not ready until it is corrected', async () => {
   const store = await server.database();
   const one = await startAccepted(store, third);
   expect((await readyz(one)).status).toBe(200);
@@ -248,7 +242,7 @@ it('a start that breaks what the fleet has announced is not ready until it is co
   expect((await readyz(three)).status).toBe(200);
 });
 
-it('a refused start becomes ready once another gateway has accepted its configuration', { timeout: slow }, async () => {
+it('a refused start becomes ready once another gateway has accepted its configuration', async () => {
   const store = await server.database();
   const one = await startAccepted(store, third);
   const two = await startFleetGateway({ store, name: 'gw-2', routes: served });
@@ -264,9 +258,7 @@ it('a refused start becomes ready once another gateway has accepted its configur
   expect((await readyz(two)).status).toBe(200);
 });
 
-it('a gateway that starts while the store is down serves no clients before it has reached it', {
-  timeout: slow,
-}, async () => {
+it('a gateway that starts while the store is down serves no clients before it has reached it', async () => {
   const store = await server.database();
   await server.crash();
   const [listen, admin] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
@@ -292,7 +284,7 @@ it('a gateway that starts while the store is down serves no clients before it ha
   expect((await fetch(`http://${listen}/`)).status).toBe(200);
 });
 
-it('with fleet.start: serve, a gateway that starts while the store is down is ready', { timeout: slow }, async () => {
+it('with fleet.start: serve, a gateway that starts while the store is down is ready', async () => {
   const store = await server.database();
   await server.crash();
   const one = await startFleetGateway({ store, name: 'gw-1', routes: served, fleet: { ...quick, start: 'serve' } });
@@ -302,9 +294,7 @@ it('with fleet.start: serve, a gateway that starts while the store is down is re
   await eventually(async () => expect(await statesSeenBy(one)).toEqual(['gw-1 heard']));
 });
 
-it('a gateway that could not compare its configuration at the start stays ready, and reports what it breaks', {
-  timeout: slow,
-}, async () => {
+it('a gateway that could not compare its configuration at the start stays ready, and reports what it breaks', async () => {
   const store = await server.database();
   const one = await startAccepted(store, third);
   await server.crash();
@@ -318,7 +308,7 @@ it('a gateway that could not compare its configuration at the start stays ready,
   await eventually(async () => expect((await ask(one, 'fleet')).stdout).toContain('gw-2: /v3 is removed'));
 });
 
-it('the calls and the requests in flight of one gateway count for all', { timeout: slow }, async () => {
+it('the calls and the requests in flight of one gateway count for all', async () => {
   const store = await server.database();
   const backend = await startBackend(({ target }) => (target === '/slow' ? undefined : okAnswer));
   const routes = { '/v1': { ...ended, upstream: backend.url }, '/v2': upstream };
@@ -350,9 +340,7 @@ it('the calls and the requests in flight of one gateway count for all', { timeou
   });
 });
 
-it('an edit of a mounted ConfigMap becomes active in all gateways, and until then the difference is reported', {
-  timeout: slow,
-}, async () => {
+it('an edit of a mounted ConfigMap becomes active in all gateways, and until then the difference is reported', async () => {
   const store = await server.database();
   const gateways = await startThree(store, served);
   const before = (await fleetOf(gateways[0])).gateways[0].config;
@@ -368,7 +356,7 @@ it('an edit of a mounted ConfigMap becomes active in all gateways, and until the
   expect(unreported).toBe(0);
 });
 
-it('notes in the store that a reload changes the names of clients', { timeout: slow }, async () => {
+it('notes in the store that a reload changes the names of clients', async () => {
   const store = await server.database();
   const gateway = await startAccepted(store, served);
   const naming = async () => {
@@ -387,5 +375,5 @@ it('notes in the store that a reload changes the names of clients', { timeout: s
     const after = await naming();
     expect(after['naming']).not.toBe(before['naming']);
     expect(Number(after['named_since'])).toBeGreaterThan(Date.now() - slow);
-  }, 10_000);
+  });
 });

@@ -8,14 +8,13 @@ import { stringify } from 'yaml';
 import { temporaryFolder } from '../config/temporary.ts';
 import { ask, startService } from '../runtime/workerCounting.ts';
 import { eventually } from '../support/eventually.ts';
+import { gatewayMain } from '../support/gatewayMain.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { run } from '../support/process.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcpProxy.ts';
 import { countInFleet } from './exactCounting.ts';
 import { type FleetGateway, startFleetGateway } from './fleetGateway.ts';
 import { query, sumsIn } from './startMember.ts';
-
-const patient = { timeout: 180_000 };
 
 let server: PostgresServer;
 let routes: Record<string, string>;
@@ -80,7 +79,7 @@ function onDisk({ folder }: FleetGateway): number {
   return Number(sum);
 }
 
-it('serves while the store is away, brings every count when it is back, and reports both', patient, async () => {
+it('serves while the store is away, brings every count when it is back, and reports both', async () => {
   const { gateway, proxy, direct } = await setup({
     gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s', workers: 2 },
   });
@@ -101,7 +100,7 @@ it('serves while the store is away, brings every count when it is back, and repo
   await eventually(async () => expect(await metric(gateway, 'version_gateway_counts_waiting_seconds')).toBe(0));
 });
 
-it('loses only the last seconds when it is killed, even if counts waited for the store', patient, async () => {
+it('loses only the last seconds when it is killed, even if counts waited for the store', async () => {
   const { gateway, proxy, direct, restart } = await setup();
   const before = await send(gateway, 60);
   await eventually(async () => expect(await sumsIn(direct)).toEqual(before));
@@ -128,7 +127,7 @@ it('loses only the last seconds when it is killed, even if counts waited for the
   expect(runs).toEqual([{ runs: 2, gateways: 1 }]);
 });
 
-it('has sent every count when it has stopped, and has left the fleet', patient, async () => {
+it('has sent every count when it has stopped, and has left the fleet', async () => {
   const { gateway, direct } = await setup();
   const sent = await send(gateway, 60);
   const ended = once(gateway.child, 'exit');
@@ -139,7 +138,7 @@ it('has sent every count when it has stopped, and has left the fleet', patient, 
   expect(rows).toEqual([{ spooled: 0 }]);
 });
 
-it('is silent, and has not left, if it stops while counts wait', patient, async () => {
+it('is silent, and has not left, if it stops while counts wait', async () => {
   const { gateway, proxy, direct, restart } = await setup();
   await send(gateway, 20);
   proxy.cut();
@@ -152,11 +151,10 @@ it('is silent, and has not left, if it stops while counts wait', patient, async 
   await eventually(async () => expect(total(await sumsIn(direct))).toBe(20));
 });
 
-it('counts exactly over three gateways, with crashes, reloads, restarts and lost replies', patient, () =>
-  countInFleet(server, 6_000),
-);
+it('counts exactly over three gateways, with crashes, reloads, restarts and lost replies', () =>
+  countInFleet(server, 6_000));
 
-it('without fleet.store, loads no code of the fleet', patient, async () => {
+it('without fleet.store, loads no code of the fleet', async () => {
   const folder = temporaryFolder();
   const [hook, loaded, config] = ['hook.mjs', 'loaded', 'routes.yaml'].map((name) => join(folder, name)) as [
     string,
@@ -179,7 +177,7 @@ it('without fleet.store, loads no code of the fleet', patient, async () => {
         ...settings,
       }),
     );
-    const running = run(process.execPath, ['--import', hook, 'gateway/main.ts', 'start', '--config', config]);
+    const running = run(process.execPath, ['--import', hook, gatewayMain, 'start', '--config', config]);
     await running.printed(/Dashboard/);
     const ended = once(running.child, 'exit');
     running.child.kill('SIGTERM');

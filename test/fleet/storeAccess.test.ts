@@ -12,7 +12,6 @@ import { query } from './startMember.ts';
 
 // A store with a certificate of a private CA, and with a password.
 
-const slow = 120_000;
 const routes = { '/v1': 'http://127.0.0.1:1' };
 
 let authority: Authority;
@@ -136,7 +135,7 @@ describe('the certificate of the store', () => {
 });
 
 describe('a gateway', () => {
-  it('reads sslrootcert beside its routes.yaml, and does not start without it', { timeout: slow }, async () => {
+  it('reads sslrootcert beside its routes.yaml, and does not start without it', async () => {
     const store = await databaseOf('beside', 'first');
     const folder = temporaryFolder();
     const tls = `${store}?sslmode=verify-full&sslrootcert=tls/ca.pem`;
@@ -157,9 +156,7 @@ describe('a gateway', () => {
     await waiting.printed(/listens on/);
   });
 
-  it('uses a replaced CA and a replaced password without a restart, in all its threads', {
-    timeout: slow,
-  }, async () => {
+  it('uses a replaced CA and a replaced password without a restart, in all its threads', async () => {
     const store = await databaseOf('rotating', 'first');
     const folder = temporaryFolder();
     const passwordFile = fileIn(folder, 'password', 'first\n');

@@ -9,7 +9,7 @@ import { schemaName } from '../../gateway/fleet/schema.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
-import { createFleet, settings, slow } from './coveredFleet.ts';
+import { createFleet, settings } from './coveredFleet.ts';
 import { activeLoad, gatewayState, identity } from './gatewayRow.ts';
 
 // Commands that read the store of a fleet without a gateway. evidence.test.ts has `plan --retire` with real gateways.
@@ -43,7 +43,7 @@ async function covered() {
   };
 }
 
-it('plan knows no answer while a gateway of the fleet has an open request', { timeout: slow }, async () => {
+it('plan knows no answer while a gateway of the fleet has an open request', async () => {
   const { routes, fileOf, beat, run } = await covered();
   const plan = async (inFlight: number) => {
     await beat(inFlight);
@@ -61,7 +61,7 @@ it('plan knows no answer while a gateway of the fleet has an open request', { ti
   expect(await plan(2)).toMatchObject({ code: 3, stdout: expect.stringContaining('/v1 has 2 open requests') });
 });
 
-it('plan of a file without a version names a silent gateway that serves it', { timeout: slow }, async () => {
+it('plan of a file without a version names a silent gateway that serves it', async () => {
   const { routes, fileOf, beat, silence, run } = await covered();
   const plan = () => run('plan', fileOf({ '/v2': routes['/v2'] }));
   const silent = 'Gateway gw-2 has not been heard for 1 min';
@@ -71,7 +71,7 @@ it('plan of a file without a version names a silent gateway that serves it', { t
   expect(await plan()).toMatchObject({ code: 3, stdout: expect.stringContaining(silent) });
 });
 
-it('plan and digest know no answer if gateways may serve before the store knows them', { timeout: slow }, async () => {
+it('plan and digest know no answer if gateways may serve before the store knows them', async () => {
   const { routes, run } = await covered();
   const file = join(temporaryFolder(), 'routes.yaml');
   const members = 'dns://gateways.internal:9901';
@@ -82,9 +82,7 @@ it('plan and digest know no answer if gateways may serve before the store knows 
   expect((await run('digest', '--config', file)).stdout).toEqual(expected);
 });
 
-it('digest names a silent gateway, and does not say that nothing blocks the retirement', {
-  timeout: slow,
-}, async () => {
+it('digest names a silent gateway, and does not say that nothing blocks the retirement', async () => {
   const { routes, fileOf, beat, silence, run } = await covered();
   const digest = async () => (await run('digest', '--config', fileOf(routes))).stdout;
   expect(await digest()).toContain('Nothing in the ledger blocks its retirement.');

@@ -28,7 +28,7 @@ async function loseBackend(
     targets: [{ health: 'failing', reachable: false }],
     ...expected,
   });
-  await eventually(() => expect(notices).toEqual([said]), 5_000);
+  await eventually(() => expect(notices).toEqual([said]));
   const server = createServer((_req, res) => res.end('ok')).listen(Number(new URL(gone).port), '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');
@@ -84,5 +84,5 @@ it('a retired version whose backend serves another version through an adapter is
   });
   onTestFinished(() => running.close());
   expect((await fetch(`http://127.0.0.1:${running.port}/v1/drinks/7`)).status).toBe(502);
-  await eventually(() => expect(notices).toContain('no target of /v2 can be reached'), 5_000);
+  await eventually(() => expect(notices).toContain('no target of /v2 can be reached'));
 });

@@ -26,7 +26,7 @@ const aborts: readonly Abort[] = [
 const total = cases(5_000, 20_000);
 const concurrency = 100;
 
-it(`releases connections and files of ${total} requests that their clients abort`, { timeout: 300_000 }, async () => {
+it(`releases connections and files of ${total} requests that their clients abort`, async () => {
   const requested = new Set<string>();
   const backend = await startLoadedBackend((req, res) => {
     requested.add(`${req.method} ${req.url}`);
@@ -35,12 +35,12 @@ it(`releases connections and files of ${total} requests that their clients abort
   });
   const { port, pid } = await startGatewayProcess(backend.url, { timeouts: { keep_alive: '1s' } });
   await abortMany(port, 1000);
-  await eventually(() => expect(backend.connections()).toBe(0), 5_000);
+  await eventually(() => expect(backend.connections()).toBe(0));
   const before = await stableCount(() => openFiles(pid));
 
   await abortMany(port, total);
 
-  await eventually(() => expect(backend.connections(), 'connections at the backend').toBe(0), 5_000);
+  await eventually(() => expect(backend.connections(), 'connections at the backend').toBe(0));
   expect((await stableCount(() => openFiles(pid))) - before, 'growth of open files').toBeLessThanOrEqual(0);
   expect([...requested].sort()).toEqual(['GET /half', 'GET /silent', 'POST /silent']);
   expect(await status(port), 'the target is not ejected because clients left').toBe(200);

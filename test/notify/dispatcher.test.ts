@@ -188,7 +188,7 @@ it('keeps events in memory if the file cannot be used', async () => {
   expect(lines).toEqual([expect.stringContaining('Events are kept in memory until it can be used again.')]);
 });
 
-it('queues an event of a fleet once its store answers', { timeout: 60_000 }, async () => {
+it('queues an event of a fleet once its store answers', async () => {
   const receiver = await startReceiver();
   const server = await startPostgres();
   onTestFinished(() => server.stop());

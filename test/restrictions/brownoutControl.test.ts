@@ -48,7 +48,7 @@ it('tells the processes that another gateway has stopped the brownout, before a 
   const { ledger, told, cancellations } = control();
   await expect.poll(() => told).toEqual([[key]]);
   ledger.saveBrownouts([{ ...approved, state: 'stopped', reason: 'stopped by an operator' }]);
-  await expect.poll(() => told, { timeout: 10_000 }).toEqual([[key], []]);
+  await expect.poll(() => told).toEqual([[key], []]);
   expect(cancellations).toEqual([[], [key]]);
 });
 
@@ -63,7 +63,7 @@ it('stores a stop before a slow process has confirmed it', async () => {
 it('does not stop a brownout that has ended before an edit made it longer', async () => {
   const { running, ledger } = control();
   ledger.saveBrownouts([{ ...approved, state: 'ended' }]);
-  await expect.poll(() => running.status()[0]?.state, { timeout: 5_000 }).toBe('ended');
+  await expect.poll(() => running.status()[0]?.state).toBe('ended');
   expect(await running.stop('v1')).toEqual({ kind: 'nothing', reason: 'The brownout of /v1 was ended before.' });
 });
 
@@ -126,16 +126,16 @@ const silent = { code: 'gateway_silent', text: 'Gateway gw-3 has not been heard 
 
 it('starts a brownout once all requests of the last week are known', async () => {
   const { running } = planned([[silent], [silent], []]);
-  await expect.poll(() => running.status()[0]?.state, { timeout: 20_000 }).toBe('approved');
+  await expect.poll(() => running.status()[0]?.state).toBe('approved');
 });
 
 it('skips a brownout at its start if requests of the last week may still be missing', async () => {
   const { running, time, estimates } = planned([[silent]]);
-  await expect.poll(estimates, { timeout: 20_000 }).toBeGreaterThan(1);
+  await expect.poll(estimates).toBeGreaterThan(1);
   expect(running.status()[0]?.state).toBe('planned');
   time.now = at;
   await expect
-    .poll(() => running.status()[0], { timeout: 20_000 })
+    .poll(() => running.status()[0])
     .toMatchObject({
       state: 'skipped',
       reason: 'requests of the last week may be missing: Gateway gw-3 has not been heard for 40 s',
@@ -144,5 +144,5 @@ it('skips a brownout at its start if requests of the last week may still be miss
 
 it('skips a brownout at once if its requests cannot be known before its start', async () => {
   const { running } = planned([[silent, { code: 'ledger_short', text: 'It begins late.', until: at + 1 }]]);
-  await expect.poll(() => running.status()[0]?.state, { timeout: 20_000 }).toBe('skipped');
+  await expect.poll(() => running.status()[0]?.state).toBe('skipped');
 });

@@ -5,9 +5,7 @@ import { frozenWorkers, send } from './frozenWorkers.ts';
 
 const knownClients = 2_000;
 const oldKeys = Array.from({ length: knownClients }, (_one, index) => `old-${index}`);
-it('refuses no known client in two workers, over reloads, rolling restarts and a restart', {
-  timeout: 180_000,
-}, async () => {
+it('refuses no known client in two workers, over reloads, rolling restarts and a restart', async () => {
   const { routes, start } = await frozenWorkers(knownClients);
   const gateway = await start();
   const refusesNewOnes = async (one: StartedGateway, name: string): Promise<void> => {

@@ -211,7 +211,7 @@ describe('responses that depend on the client', () => {
   });
 });
 
-it('a waiver applies in both of two workers, after a reload and a rolling restart', { timeout: 120_000 }, async () => {
+it('a waiver applies in both of two workers, after a reload and a rolling restart', async () => {
   const backend = await startBackend(okAnswer);
   const v1 = {
     upstream: backend.url,
@@ -234,7 +234,7 @@ it('a waiver applies in both of two workers, after a reload and a rolling restar
   expect([...seen.keys()]).toEqual(['410']);
 });
 
-it('reads the names of clients again after an edit of their file', { timeout: 120_000 }, async () => {
+it('reads the names of clients again after an edit of their file', async () => {
   const backend = await startBackend(okAnswer);
   const names = join(temporaryFolder(), 'names.yaml');
   writeFileSync(names, '');

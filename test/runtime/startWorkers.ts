@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
+import { gatewayMain } from '../support/gatewayMain.ts';
 import { type Running, run } from '../support/process.ts';
 
 export interface StartedGateway extends Running {
@@ -34,7 +35,7 @@ export async function startWorkers(
     );
   };
   edit(routes);
-  const running = run(process.execPath, ['gateway/main.ts', 'start', '--config', file]);
+  const running = run(process.execPath, [gatewayMain, 'start', '--config', file]);
   const [, port] = await running.printed(/listens on https?:\/\/127\.0\.0\.1:(\d+)/);
   const [, admin] = await running.printed(/(http:\/\/127\.0\.0\.1:\d+)\/readyz/);
   return {

@@ -45,13 +45,11 @@ async function openEach(count: number, { backend, gateway }: Awaited<ReturnType<
       }),
     ),
   );
-  await eventually(() => expect(backend.requests).toHaveLength(before + 3 * count), 20_000);
+  await eventually(() => expect(backend.requests).toHaveLength(before + 3 * count));
   return clients;
 }
 
-it('requests that a draining worker cuts off, or whose clients disconnect, are in the ledger and the log', {
-  timeout: 120_000,
-}, async () => {
+it('requests that a draining worker cuts off, or whose clients disconnect, are in the ledger and the log', async () => {
   const started = await startGateway();
   const { gateway, log } = started;
   const cut = await openEach(20, started);

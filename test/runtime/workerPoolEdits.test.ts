@@ -7,7 +7,6 @@ import { refusedUrl } from '../support/gateway.ts';
 import { type StartedGateway, startWorkers } from './startWorkers.ts';
 
 // Above the time in which a busy machine starts a process.
-const slow = 180_000;
 
 async function send({ port }: StartedGateway, path: string, times: number): Promise<Set<number>> {
   const statuses = new Set<number>();
@@ -41,7 +40,7 @@ async function killWorkers(gateway: StartedGateway, pids: readonly number[], tot
   });
 }
 
-it('adds the answers of all workers, and of workers that were replaced', { timeout: slow }, async () => {
+it('adds the answers of all workers, and of workers that were replaced', async () => {
   const backend = await startBackend();
   const guard = { trial: 'off' };
   const gateway = await startWorkers(2, { '/v2': backend.url }, { guard });
@@ -64,7 +63,7 @@ it('adds the answers of all workers, and of workers that were replaced', { timeo
   expect(gateway.output()).toMatch(/\/v2 loses requests since the edit of .+ against 0 of 60 in the/);
 });
 
-it('knows former paths in workers that start after the edit', { timeout: slow }, async () => {
+it('knows former paths in workers that start after the edit', async () => {
   const backend = await startBackend();
   const gateway = await startWorkers(2, { '/v2': backend.url }, { guard: { trial: 'off' } });
   expect(await send(gateway, '/v2/drinks', 40)).toEqual(new Set([200]));

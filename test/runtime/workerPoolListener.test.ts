@@ -12,11 +12,10 @@ import { temporaryFolder } from '../config/temporary.ts';
 import { answer, startBackend } from '../support/backend.ts';
 import { isResumed, makePair, newSession } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
+import { gatewayMain } from '../support/gatewayMain.ts';
 import { startWorkers } from './startWorkers.ts';
 
-const patient = { timeout: 120_000 };
-
-it('while no worker runs, connections wait and are not refused', patient, async () => {
+it('while no worker runs, connections wait and are not refused', async () => {
   const backend = await startBackend(answer(200, 'ok'));
   const gateway = await startWorkers(2, { '/v1': backend.url });
   for (const round of [1, 2]) {
@@ -29,7 +28,7 @@ it('while no worker runs, connections wait and are not refused', patient, async 
   }
 });
 
-it('over TLS as well, and any worker can resume a session', patient, async () => {
+it('over TLS as well, and any worker can resume a session', async () => {
   const backend = await startBackend(answer(200, 'ok'));
   const folder = temporaryFolder();
   makePair(folder, 'api.test');
@@ -42,7 +41,7 @@ it('over TLS as well, and any worker can resume a session', patient, async () =>
   expect(await resumed(gateway.port, session)).toBe(20);
 });
 
-it('new ticket keys apply in all workers, and in those that start later', patient, async () => {
+it('new ticket keys apply in all workers, and in those that start later', async () => {
   const backend = await startBackend(answer(200, 'ok'));
   const folder = temporaryFolder();
   makePair(folder, 'api.test');
@@ -51,7 +50,7 @@ it('new ticket keys apply in all workers, and in those that start later', patien
     routes: { '/v1': backend.url },
     gateway: { listen: '127.0.0.1:0', drain: '1s', tls },
   });
-  cluster.setupPrimary({ exec: 'gateway/main.ts', args: ['start'], execArgv: [] });
+  cluster.setupPrimary({ exec: gatewayMain, args: ['start'], execArgv: [] });
   const pool = new WorkerPool(snapshot, { clock: systemClock, notice: () => {}, logs: false });
   onTestFinished(() => pool.close());
   await pool.start(2);
@@ -64,11 +63,11 @@ it('new ticket keys apply in all workers, and in those that start later', patien
   expect(await resumed(pool.port, session)).toBe(20);
 });
 
-it('while the gateway drains, connections are refused', patient, async () => {
+it('while the gateway drains, connections are refused', async () => {
   const backend = await startBackend(() => [{ wait: 3000 }, { write: answer(200, 'ok') }]);
   const gateway = await startWorkers(2, { '/v1': backend.url }, { gateway: { drain: '10m' } });
   const inFlight = fetch(`http://127.0.0.1:${gateway.port}/v1/slow`);
-  await eventually(() => expect(backend.requests).toHaveLength(1), 20_000);
+  await eventually(() => expect(backend.requests).toHaveLength(1));
   gateway.child.kill('SIGTERM');
   await gateway.printed(/version-gateway is stopping/);
   await refused(gateway.port);

@@ -17,7 +17,7 @@ async function startStreams() {
     Array.from({ length: clients }, async (_one, number) => {
       const client = await connectTo(gateway.port);
       client.send(get('/v1/events', `X-Client-Id: reader-${number}`));
-      await eventually(() => expect(client.pending).toContain('abc'), 10_000);
+      await eventually(() => expect(client.pending).toContain('abc'));
       return client;
     }),
   );
@@ -37,7 +37,7 @@ const each = Array.from({ length: clients }, () => 2);
 
 it('streams that are open when all workers are killed are in the ledger', async () => {
   const { gateway, streams, counted } = await startStreams();
-  await eventually(async () => expect(await counted()).toEqual(each), 20_000);
+  await eventually(async () => expect(await counted()).toEqual(each));
   for (const pid of await gateway.pids()) process.kill(pid, 'SIGKILL');
   await closed(streams);
   const exit = once(gateway.child, 'exit');
@@ -46,11 +46,9 @@ it('streams that are open when all workers are killed are in the ledger', async 
   expect(await counted()).toEqual(each);
 });
 
-it('streams that were counted while open are counted once, even if workers are replaced', {
-  timeout: 120_000,
-}, async () => {
+it('streams that were counted while open are counted once, even if workers are replaced', async () => {
   const { gateway, streams, counted } = await startStreams();
-  await eventually(async () => expect(await counted()).toEqual(each), 20_000);
+  await eventually(async () => expect(await counted()).toEqual(each));
   gateway.child.kill('SIGUSR2');
   await gateway.printed(/rolling restart done/);
   await closed(streams);

@@ -61,7 +61,7 @@ const withContracts = ['--contract-v1', 'v1.json', '--contract-v2', 'v2.json'];
 const drink = { type: 'object', required: ['id'], properties: { id: { type: 'integer' }, glass: { type: 'string' } } };
 
 describe('replay', () => {
-  it('finds the seeded differences between two servers', { timeout: 60_000 }, async () => {
+  it('finds the seeded differences between two servers', async () => {
     // test/shadow/compare.test.ts checks all of them without servers.
     const seeds = seededDifferences
       .filter((one) => one.options === undefined && one.newOptions === undefined)

@@ -65,7 +65,7 @@ it('1,000 adapted responses of 1 MiB, whose clients do not read them, take a lim
   await eventually(() => {
     most = Math.max(most, residentMiB(gateway.pid));
     expect([...statuses.values()].reduce((sum, one) => sum + one, 0)).toBe(count);
-  }, 90_000);
+  });
   console.log(`soak: adapted bodies: ${before} MiB before, ${most} MiB at most; ${JSON.stringify([...statuses])}`);
   expect(statuses.get('200')).toBeGreaterThan(20);
   expect(statuses.get('503')).toBeGreaterThan(0);

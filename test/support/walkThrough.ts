@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { commandsIn, type ShownCommand } from '../docs/consoleBlocks.ts';
+import { eventually } from './eventually.ts';
 
 /** A step that a page describes: a command, with its output if the page shows it, or an edit of routes.yaml. */
 type Step = { readonly command: string; readonly output?: string } | { readonly edit: string };
@@ -14,8 +15,6 @@ export interface RunningStack {
   readonly url: string;
 }
 
-// A minute without calls is part of the page.
-const waitOptions = { timeout: 150_000, interval: 200 };
 const curl = { 'user-agent': 'curl/8' };
 
 /**
@@ -35,7 +34,7 @@ const statusesAfterEdits = [
 export async function followRetirePage(page: string, stack: RunningStack): Promise<void> {
   const statuses = [...statusesAfterEdits];
   const waitForStatus = (check: (status: string) => void) =>
-    vi.waitFor(async () => check((await stack.run('npx version-gateway status')).stdout), waitOptions);
+    eventually(async () => check((await stack.run('npx version-gateway status')).stdout));
   for (const step of stepsOf(page)) {
     if ('edit' in step) {
       edit(stack.routes, step.edit);
@@ -46,7 +45,7 @@ export async function followRetirePage(page: string, stack: RunningStack): Promi
     }
     const { command, output } = step;
     // The page lets the reader wait until the answer is yes, or until the counts of the last seconds are in the ledger.
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       // On a busy machine, the last call of the page may be more than a minute ago.
       if (command.includes('--against-running')) await fetch(`${stack.url}/v1/drinks/7`, { headers: curl });
       const { code, stdout } = await stack.run(command);
@@ -54,7 +53,7 @@ export async function followRetirePage(page: string, stack: RunningStack): Promi
       if (output !== undefined) expect(masked(stdout)).toMatch(patternOf(output));
       if (exitCodeOf(command) === 1) expect(stdout).toContain('user-agent:curl');
       if (command.includes('--wait')) expect(stdout).toContain('/v1: 0 requests in flight, safe to stop');
-    }, waitOptions);
+    });
   }
   expect(statuses, 'statuses that no edit of the page causes').toEqual([]);
   // The page ends with the removal of v1.

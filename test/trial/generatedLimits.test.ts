@@ -119,4 +119,4 @@ it('the guard and plan refuse generated limits if and only if a gateway with the
   // Both answers are tested.
   expect(refused).toBeGreaterThan(0);
   expect(refused).toBeLessThan(rounds);
-}, 600_000);
+});

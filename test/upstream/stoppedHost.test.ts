@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
 import { type DnsAnswer, type DnsServer, startDnsServer } from '../support/dnsServer.ts';
 import { eventually } from '../support/eventually.ts';
+import { gatewayMain } from '../support/gatewayMain.ts';
 import { run } from '../support/process.ts';
 import { connectTo, get } from '../support/rawClient.ts';
 
@@ -99,7 +100,7 @@ async function start() {
   writeFileSync(file, JSON.stringify(settings));
   const gateway = run('unshare', [
     ...withResolver,
-    ...[resolver, process.execPath, 'gateway/main.ts', 'start', '--config', file],
+    ...[resolver, process.execPath, gatewayMain, 'start', '--config', file],
   ]);
   const [, portText] = await gateway.printed(/listens on https?:\/\/127\.0\.0\.1:(\d+)/);
   const port = Number(portText);
@@ -120,7 +121,7 @@ async function change(dns: DnsServer, answer: DnsAnswer): Promise<void> {
   await eventually(() => expect(dns.queries('backend.test')).toBeGreaterThan(before));
 }
 
-describe.skipIf(!isPossible)('the address of a host that was stopped', { timeout: 180_000 }, () => {
+describe.skipIf(!isPossible)('the address of a host that was stopped', () => {
   it.each<[string, DnsAnswer]>([
     ['does not exist', 'NXDOMAIN'],
     ['has no address', []],

@@ -80,7 +80,7 @@ function expectGoingAway(bytes: string): void {
 }
 
 async function expectNothingLeft(requests: VersionRequests, backend: { connections: readonly { closed: string }[] }) {
-  await eventually(() => expect(requests.inFlightCount).toBe(0), 3_000);
+  await eventually(() => expect(requests.inFlightCount).toBe(0));
   await eventually(() => expect(backend.connections[0]?.closed).toBe('end'));
 }
 
@@ -142,7 +142,7 @@ describe('a WebSocket frame in progress is completed before the Close', () => {
     const { client, target, endIfEndless, requests, backend } = await switched();
     const big = frame(2, 1_000_000);
     target.socket.write(big.subarray(0, 400_000));
-    await eventually(() => expect(client.pending).toHaveLength(400_000), 5_000);
+    await eventually(() => expect(client.pending).toHaveLength(400_000));
     await endIfEndless();
     await eventually(() => expectGoingAway(target.said));
     expect(client.pending).toHaveLength(400_000);
@@ -159,11 +159,11 @@ describe('a WebSocket frame in progress is completed before the Close', () => {
     const { client, target, endIfEndless } = await switched();
     const big = frame(2, 1_000_000, { masked: true });
     client.send(big.subarray(0, 400_000));
-    await eventually(() => expect(target.said).toHaveLength(400_000), 5_000);
+    await eventually(() => expect(target.said).toHaveLength(400_000));
     await endIfEndless();
     expect(await client.bytes(goodbye.length)).toBe(goodbye);
     client.send(Buffer.concat([big.subarray(400_000), frame(1, 5, { masked: true })]));
-    await eventually(() => expect(target.said.length).toBeGreaterThanOrEqual(big.length + 18), 5_000);
+    await eventually(() => expect(target.said.length).toBeGreaterThanOrEqual(big.length + 18));
     expect(target.said.slice(0, big.length) === big.toString('latin1')).toBe(true);
     expectGoingAway(target.said.slice(big.length));
   });
@@ -301,7 +301,7 @@ describe('another protocol', () => {
     target.socket.write(much);
     client.send('last words');
     await eventually(() => expect(target.said).toBe('last words'));
-    await eventually(() => expect(client.pending).toHaveLength(much.length), 5_000);
+    await eventually(() => expect(client.pending).toHaveLength(much.length));
     await endIfEndless();
     const { by, leftover } = await client.closed();
     expect([by, leftover.length]).toEqual(['end', much.length]);
@@ -379,6 +379,6 @@ describe('a response', () => {
     expect([response.status, response.body]).toEqual([status, '']);
     if (status === 101) expect((await client.closed()).leftover).toBe(goodbye);
     client.end();
-    await eventually(() => expect(requests.inFlightCount).toBe(0), 3_000);
+    await eventually(() => expect(requests.inFlightCount).toBe(0));
   });
 });

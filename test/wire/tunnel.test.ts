@@ -99,7 +99,7 @@ describe('any protocol is tunnelled once the backend has switched', () => {
     client.send(get('/v1/chat', ...upgrading));
     await client.response();
     client.reset();
-    await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'), 1_000);
+    await eventually(() => expect(backend.connections[0]?.closed).not.toBe('open'));
   });
 
   it('a reset of the backend leaves nothing open at the client', async () => {

@@ -66,7 +66,7 @@ function messagesOf(client: WebSocket): () => Promise<string | Buffer> {
   const messages: (string | Buffer)[] = [];
   client.on('message', (data: Buffer, isBinary) => messages.push(isBinary ? data : data.toString()));
   return async () => {
-    await eventually(() => expect(messages.length).toBeGreaterThan(0), 5_000);
+    await eventually(() => expect(messages.length).toBeGreaterThan(0));
     return messages.shift() ?? '';
   };
 }

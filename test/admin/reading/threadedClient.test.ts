@@ -93,7 +93,7 @@ it('answers queries in their order, and none once it is closed', async () => {
   await expect(usage(client)).rejects.toThrow('The gateway stops.');
 });
 
-it('answers a verdict, a plan and the reload guard while slow reports run and wait', { timeout: 300_000 }, async () => {
+it('answers a verdict, a plan and the reload guard while slow reports run and wait', async () => {
   const { ledger } = crowded(20_000, now);
   const client = clientOf(ledger, 300_000);
   const done: string[] = [];
@@ -136,7 +136,7 @@ const questions = [
   '/api/versions/v1/retirement',
 ];
 
-it('a question about 20,000 clients is answered outside the serving thread', { timeout: 300_000 }, async () => {
+it('a question about 20,000 clients is answered outside the serving thread', async () => {
   const backend = await startBackend();
   const { ledger, queries } = crowded(clients, now);
   const snapshot = snapshotFrom({

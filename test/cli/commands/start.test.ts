@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../../config/temporary.ts';
+import { gatewayMain } from '../../support/gatewayMain.ts';
 import { type Running, run } from '../../support/process.ts';
 
 // Above the time in which a busy machine starts a process.
-const slow = 90_000;
 
 function routesWith(store: string, drain: string): string {
   const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain };
@@ -16,7 +16,7 @@ function routesWith(store: string, drain: string): string {
 /** Starts a gateway with this ledger, and waits until it serves. */
 async function startWith(store: string, file = join(temporaryFolder(), 'routes.yaml')): Promise<Running> {
   writeFileSync(file, routesWith(store, '1s'));
-  const running = run(process.execPath, ['gateway/main.ts', 'start', '--config', file]);
+  const running = run(process.execPath, [gatewayMain, 'start', '--config', file]);
   await running.printed(/\/readyz/);
   return running;
 }
@@ -27,9 +27,7 @@ async function end({ child }: Running, signal: NodeJS.Signals): Promise<void> {
   await ended;
 }
 
-it('a second gateway with one ledger warns at the start, but not after the first has ended or was killed', {
-  timeout: slow,
-}, async () => {
+it('a second gateway with one ledger warns at the start, but not after the first has ended or was killed', async () => {
   const store = join(temporaryFolder(), 'usage.db');
   const warning = `warning: Another gateway already writes ${store}: the counts of both may become wrong.  Give each gateway its own usage.store.`;
   const first = await startWith(store);
@@ -43,7 +41,7 @@ it('a second gateway with one ledger warns at the start, but not after the first
   expect((await startWith(store)).output()).not.toContain('warning: Another gateway');
 });
 
-it('a ledger whose folder cannot be written causes no warning about a second gateway', { timeout: slow }, async () => {
+it('a ledger whose folder cannot be written causes no warning about a second gateway', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'file'), '');
   const running = await startWith(join(folder, 'file', 'usage.db'));
@@ -51,7 +49,7 @@ it('a ledger whose folder cannot be written causes no warning about a second gat
   await running.printed(/cannot be written: a part of its path is not a folder/);
 });
 
-it('stops with the gateway.drain of the last reload', { timeout: slow }, async () => {
+it('stops with the gateway.drain of the last reload', async () => {
   const folder = temporaryFolder();
   const [store, file] = [join(folder, 'usage.db'), join(folder, 'routes.yaml')];
   const running = await startWith(store, file);

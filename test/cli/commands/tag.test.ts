@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { loadSnapshot } from '../../../gateway/config/load.ts';
 import { startGateway } from '../../../gateway/runtime/gateway.ts';
 import { systemClock } from '../../../gateway/shared/clock.ts';
@@ -9,12 +9,11 @@ import { ClientIdentification } from '../../../gateway/usage/counting/identifica
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { serve } from '../../discovery/server.ts';
+import { eventually } from '../../support/eventually.ts';
 import { runIn } from '../io.ts';
 
 const payload = Buffer.from(JSON.stringify({ sub: 'ann@example.com', tenant: 7 })).toString('base64url');
 const jwt = `eyJhbGciOiJIUzI1NiJ9.${payload}.c2lnbmF0dXJl`;
-
-vi.setConfig({ testTimeout: 90_000 });
 
 /** A folder with a routes.yaml. */
 function folderWith(identifiers: readonly string[], upstream = 'http://127.0.0.1:1'): string {
@@ -93,11 +92,11 @@ it('prints the tag from the ledger of a running gateway, for every kind of ident
     expect(stdout.trim()).toMatch(shape);
     printed.add(stdout.trim());
   }
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const answer = await fetch(`http://127.0.0.1:${running.adminPort}/api/usage?version=v1`);
     const { rows } = (await answer.json()) as { rows: { client: string }[] };
     expect(new Set(rows.map(({ client }) => client))).toEqual(printed);
-  }, 60_000);
+  });
 });
 
 describe('reports an error', () => {

@@ -19,6 +19,7 @@ const parts = [
   'routes.yaml',
   'services',
   'tools/build.ts',
+  'tools/bundle.ts',
   'tsconfig.build.json',
   'tsconfig.json',
 ];

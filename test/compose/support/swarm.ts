@@ -106,7 +106,7 @@ export function swarmWith({ folder, env }: ComposeProject, compose: Compose) {
       await docker('swarm', 'leave', '--force');
       const containers = (): Promise<string[]> =>
         lines('ps', '--quiet', '--filter', 'label=com.docker.swarm.service.name');
-      await waitUntil(async () => (await containers()).length === 0, 'the tasks of the Swarm to end', 60_000);
+      await waitUntil(async () => (await containers()).length === 0, 'the tasks of the Swarm to end');
     },
     deploy,
     /** Deploys the stack with this routes.yaml and waits until all gateways are replaced, or the update is undone. */
@@ -119,7 +119,7 @@ export function swarmWith({ folder, env }: ComposeProject, compose: Compose) {
         state = State;
         return StartedAt !== before && /^(?:completed|rollback_completed|paused|rollback_paused)$/.test(State);
       };
-      await waitUntil(hasEnded, 'the end of the update', 240_000);
+      await waitUntil(hasEnded, 'the end of the update');
       return state;
     },
     /** The containers of a service that run. */

@@ -95,7 +95,7 @@ it.each(['dies before it writes', 'dies after it wrote'])(
     await eventually(() => {
       ledger.add([]);
       expect(ledger.problem).toBeUndefined();
-    }, 30_000);
+    });
     await ledger.flush();
     expect(await requests()).toBe(1_110);
     expect(notices).toEqual([expect.stringContaining('exit code 7'), 'The usage ledger is written again.']);
@@ -111,7 +111,7 @@ it('reports that the disk hangs, and loses nothing if it recovers', async () => 
   // Also those that the thread has received.
   expect(ledger.unwrittenRows).toBe(800);
   comesBack();
-  await eventually(async () => expect([ledger.problem, await requests()]).toEqual([undefined, 800]), 30_000);
+  await eventually(async () => expect([ledger.problem, await requests()]).toEqual([undefined, 800]));
 });
 
 it('closes without waiting for a disk that hangs, and reports what is lost', async () => {
