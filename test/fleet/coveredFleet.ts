@@ -79,7 +79,7 @@ export async function expectYes(gateway: FleetGateway, fleet: Fleet): Promise<vo
     // Its backend is in use until it is retired.
     const { wait: _wait, ...answers } = await answersOf(gateway, fleet);
     expect(Object.values(answers)).toMatchObject(Array(4).fill({ code: 0 }));
-  });
+  }, 1_000);
 }
 
 /** Expects that no place says yes. `because`: the reason that `can-retire` prints. */

@@ -4,8 +4,11 @@ import { expect } from 'vitest';
 /** What takes milliseconds on an idle machine may take minutes on a busy one, and must not fail a test there. */
 const patienceMs = 300_000;
 
-/** Repeats `check` until it does not throw, and returns its result. A check that asks a gateway costs CPU time, so the pauses grow. */
-export async function eventually<T>(check: () => T | Promise<T>): Promise<T> {
+/**
+ * Repeats `check` until it does not throw, and returns its result. A check costs CPU time, so the pauses grow up to `longestPauseMs`:
+ * more for a check that starts a process.
+ */
+export async function eventually<T>(check: () => T | Promise<T>, longestPauseMs = 200): Promise<T> {
   const begun = performance.now();
   for (;;) {
     try {
@@ -13,7 +16,7 @@ export async function eventually<T>(check: () => T | Promise<T>): Promise<T> {
     } catch (error) {
       const elapsed = performance.now() - begun;
       if (elapsed > patienceMs) throw error;
-      await sleep(Math.min(200, Math.max(5, elapsed / 10)));
+      await sleep(Math.min(longestPauseMs, Math.max(5, elapsed / 10)));
     }
   }
 }

@@ -15,6 +15,8 @@ export interface RunningStack {
   readonly url: string;
 }
 
+/** Each check starts a process, and a minute without calls is part of the page. */
+const longestPauseMs = 3_000;
 const curl = { 'user-agent': 'curl/8' };
 
 /**
@@ -34,7 +36,7 @@ const statusesAfterEdits = [
 export async function followRetirePage(page: string, stack: RunningStack): Promise<void> {
   const statuses = [...statusesAfterEdits];
   const waitForStatus = (check: (status: string) => void) =>
-    eventually(async () => check((await stack.run('npx version-gateway status')).stdout));
+    eventually(async () => check((await stack.run('npx version-gateway status')).stdout), longestPauseMs);
   for (const step of stepsOf(page)) {
     if ('edit' in step) {
       edit(stack.routes, step.edit);
@@ -53,7 +55,7 @@ export async function followRetirePage(page: string, stack: RunningStack): Promi
       if (output !== undefined) expect(masked(stdout)).toMatch(patternOf(output));
       if (exitCodeOf(command) === 1) expect(stdout).toContain('user-agent:curl');
       if (command.includes('--wait')) expect(stdout).toContain('/v1: 0 requests in flight, safe to stop');
-    });
+    }, longestPauseMs);
   }
   expect(statuses, 'statuses that no edit of the page causes').toEqual([]);
   // The page ends with the removal of v1.
