@@ -20,17 +20,21 @@ const lines = [
   ['upstream', 'routing', 'lifecycle', 'usage', 'observability', 'compat'],
   ['evidence'],
   ['config'],
+  ['contract'],
   ['problems', 'shared', 'http1'],
 ];
 
-/** The folders of compat/ form a pipeline: each imports only those before it, and files next to them. */
-const compatOrder = ['source', 'document', 'schema', 'diff', 'rules', 'judge', 'report', 'guide'];
+/** The parts of these folders form a pipeline: each imports only those before it, and files next to them. */
+const pipelines = {
+  contract: ['failure.ts', 'source', 'document', 'schema', 'routes.ts'],
+  compat: ['diff', 'rules', 'judge', 'report', 'guide'],
+};
 
 /** Who may import a package that decides how things are built. */
 const owners: Record<string, readonly string[]> = {
   express: ['admin', 'discovery'],
   helmet: ['admin'],
-  yaml: ['shared', 'config', 'compat'],
+  yaml: ['shared', 'config', 'contract'],
   zod: ['config'],
   commander: ['cli'],
   pg: ['fleet'],
@@ -58,14 +62,14 @@ describe('the gateway', () => {
     (_name, one) => expect(isDownwards(one), 'imports point down the list in ARCHITECTURE.md').toBe(true),
   );
 
-  it('compares contracts in the order of the folders of compat', () => {
-    const stageOf = (file: string): number => compatOrder.indexOf(file.split('/')[2] ?? '');
+  it.each(Object.entries(pipelines))('imports in the order of the parts of %s', (folder, parts) => {
+    const stageOf = (file: string): number => parts.indexOf(file.split('/')[2] ?? '');
     const strays = imports
-      .filter(({ from, to }) => [from, to].every((file) => file.startsWith('gateway/compat/')))
+      .filter(({ from, to }) => [from, to].every((file) => file.startsWith(`gateway/${folder}/`)))
       .filter(({ from, to }) => stageOf(to) > stageOf(from))
       .map(({ from, to }) => `${from} imports ${to}`);
     expect(strays).toEqual([]);
-    expect(readdirSync('gateway/compat').toSorted()).toEqual([...compatOrder, 'failure.ts'].toSorted());
+    expect(readdirSync(`gateway/${folder}`).toSorted()).toEqual(parts.toSorted());
   });
 
   it('leaves each package to the folder that owns it', () => {

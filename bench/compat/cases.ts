@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compareContracts } from '../../gateway/compat/diff/contracts.ts';
-import { openContract } from '../../gateway/compat/document/open.ts';
+import { openContract } from '../../gateway/contract/document/open.ts';
 import { findingsOf, isBreaking } from '../../gateway/compat/judge/findings.ts';
 import { defaultLevelOf } from '../../gateway/compat/rules/rules.ts';
 

@@ -1,7 +1,7 @@
-import { type Route, routesOf } from '../compat/diff/routes.ts';
-import { Documents } from '../compat/document/documents.ts';
 import type { AdaptedRoute, Operation } from '../config/adapterSettings.ts';
 import type { Path } from '../config/fault.ts';
+import { Documents } from '../contract/document/documents.ts';
+import { type Route, routesOf } from '../contract/routes.ts';
 import type { SubSchema } from './branches.ts';
 import { Bundle, fromEntries, mayBeJson, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './bundle.ts';
 import { type ParameterParts, parameterObject, parametersIn } from './parameters.ts';

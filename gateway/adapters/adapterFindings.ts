@@ -1,10 +1,10 @@
 import type { Change, PathStep } from '../compat/diff/change.ts';
-import { keysTo } from '../compat/document/located.ts';
 import type { Finding } from '../compat/judge/findings.ts';
 import { predicateOf, type RuleId } from '../compat/rules/rules.ts';
 import { subjectOf } from '../compat/rules/words.ts';
 import type { Path } from '../config/fault.ts';
 import { valueAt } from '../config/source.ts';
+import { keysTo } from '../contract/document/located.ts';
 import { regExpOf } from './patternTexts.ts';
 
 /** A finding about an adapted route, in words for the author of the adapter. */

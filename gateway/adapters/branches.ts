@@ -1,4 +1,4 @@
-import { canonicalJson, isEqual } from '../compat/schema/keywords.ts';
+import { canonicalJson, isEqual } from '../contract/schema/keywords.ts';
 import { type PlainSchema, refPrefix } from './bundle.ts';
 
 export type SubSchema = PlainSchema | boolean;

@@ -1,5 +1,4 @@
-import type { Route } from '../compat/diff/routes.ts';
-import type { Documents } from '../compat/document/documents.ts';
+import type { Documents } from '../contract/document/documents.ts';
 import {
   below,
   entriesOf,
@@ -10,7 +9,8 @@ import {
   type Located,
   refOf,
   rootOf,
-} from '../compat/document/located.ts';
+} from '../contract/document/located.ts';
+import type { Route } from '../contract/routes.ts';
 
 /** A JSON Schema (2020-12) as plain data. Its `$ref`s lead to the named schemas of its bundle. */
 export type PlainSchema = Readonly<Record<string, unknown>>;

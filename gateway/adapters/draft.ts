@@ -1,7 +1,7 @@
-import type { Route } from '../compat/diff/routes.ts';
-import { CompareError } from '../compat/failure.ts';
 import type { AdaptedRoute } from '../config/adapterSettings.ts';
 import { parseConfig } from '../config/load.ts';
+import { CompareError } from '../contract/failure.ts';
+import type { Route } from '../contract/routes.ts';
 import { printable } from '../shared/text.ts';
 import { contentOf, entryFor } from './adaptedParts.ts';
 import type { AdapterReport } from './adapterFindings.ts';

@@ -1,5 +1,5 @@
-import { isEqual } from '../compat/schema/keywords.ts';
 import type { JsonValue, Keys, Operation } from '../config/adapterSettings.ts';
+import { isEqual } from '../contract/schema/keywords.ts';
 import {
   allowsNull,
   branchesOf,

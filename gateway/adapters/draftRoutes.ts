@@ -1,8 +1,8 @@
-import { type Route, routesOf, withoutNames } from '../compat/diff/routes.ts';
-import type { Documents } from '../compat/document/documents.ts';
-import { openContract } from '../compat/document/open.ts';
 import { proposeMoved } from '../compat/judge/moved.ts';
 import { whyMethodNotAdaptable } from '../config/rules/adapters.ts';
+import type { Documents } from '../contract/document/documents.ts';
+import { openContract } from '../contract/document/open.ts';
+import { type Route, routesOf, withoutNames } from '../contract/routes.ts';
 import { PathTable, translatePath, translateTemplate } from '../shared/pathTable.ts';
 import { AdapterSide } from './adaptedParts.ts';
 import { Bundle } from './bundle.ts';

@@ -1,6 +1,6 @@
 import { comparableName, similarity } from '../compat/judge/findings.ts';
-import { isEqual } from '../compat/schema/keywords.ts';
 import type { conversions, JsonValue } from '../config/adapterSettings.ts';
+import { isEqual } from '../contract/schema/keywords.ts';
 import {
   branchesOf,
   listedValuesOf,

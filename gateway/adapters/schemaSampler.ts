@@ -1,5 +1,5 @@
-import { isEqual } from '../compat/schema/keywords.ts';
 import type { JsonMembers, JsonValue } from '../config/adapterSettings.ts';
+import { isEqual } from '../contract/schema/keywords.ts';
 import {
   branchesOf,
   listedValuesOf,

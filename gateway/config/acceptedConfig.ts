@@ -2,9 +2,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { makeFolder, readRegularFile } from '../shared/fileSystem.ts';
+import { makeFolder, readRegularFile, reasonOf } from '../shared/fileSystem.ts';
 import type { BrownoutSettings } from './clientRules.ts';
-import { reasonOf } from './fault.ts';
 import type { GuardSettings, Snapshot, Version } from './snapshot.ts';
 
 /** The settings of a version that are announced to clients. */

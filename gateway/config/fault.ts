@@ -1,5 +1,5 @@
-import { UnsuitableFileError } from '../shared/fileSystem.ts';
-import { printable } from '../shared/text.ts';
+import { reasonOf, UnsuitableFileError } from '../shared/fileSystem.ts';
+import { maskUserinfo, printable } from '../shared/text.ts';
 import { ExpandedText } from './expand.ts';
 
 /** A fault or a warning about a routes.yaml. A file with a fault is not used; a file that only has warnings is used. */
@@ -53,34 +53,10 @@ export function byPlace(a: Fault, b: Fault): number {
   return a.line - b.line || (a.column ?? 0) - (b.column ?? 0);
 }
 
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'a part of its path is not a folder',
-  EISDIR: 'it is a folder',
-  EACCES: 'the permissions do not allow it',
-  EPERM: 'the permissions do not allow it',
-  EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  ELOOP: 'it is a link to itself',
-};
-
-/** Why a file cannot be read or written, in words. */
-export function reasonOf(error: unknown): string {
-  if (error instanceof UnsuitableFileError) return `it ${error.message}`;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error';
-  return reasons[code] ?? code;
-}
-
 export type Path = readonly (string | number)[];
 
 // Also matches misspelt keys, because the fault for `admin_tokn: …` shows the line.
 const secretKeyPattern = /t[a-z]{0,2}k[a-z]{0,2}n|secr|passw|pwd|credent|admin_?t|tag_?k/i;
-const userinfoPattern = /\/\/[^\s"']*@|[^\s"'/:]+:(?!\/\/)[^\s"']*@/g;
-
-/** Hides user and password of the URLs in a text, for logs. */
-export function maskUserinfo(text: string): string {
-  return text.replace(userinfoPattern, (hit) => (hit.startsWith('//') ? '//***@' : '***@'));
-}
 
 const plainWebhookKeys: ReadonlySet<unknown> = new Set(['format', 'events', 'digest']);
 

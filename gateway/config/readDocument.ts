@@ -1,5 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
-import { printable } from '../shared/text.ts';
+import { maskUserinfo, printable } from '../shared/text.ts';
 import {
   type KeyAndValue,
   type Position,
@@ -12,7 +12,7 @@ import {
   type YamlText,
 } from '../shared/yaml/yamlText.ts';
 import { ExpandedText, expand } from './expand.ts';
-import { type Fault, maskUserinfo, type Path } from './fault.ts';
+import type { Fault, Path } from './fault.ts';
 import { faultAt, faultAtKey, formatPath, type Place, placeKey, type Source } from './source.ts';
 
 /** Reads the text of a routes.yaml, expands its variables and records the position of each value. */

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { largestFileBytes, readRegularFile, UnsuitableFileError } from '../shared/fileSystem.ts';
-import { reasonOf } from './fault.ts';
+import { largestFileBytes, readRegularFile, reasonOf, UnsuitableFileError } from '../shared/fileSystem.ts';
 
 /** The content of a file, or why it cannot be read. */
 export type Content =

@@ -1,7 +1,7 @@
-import { printable } from '../shared/text.ts';
+import { maskUserinfo, printable } from '../shared/text.ts';
 import type { Position } from '../shared/yaml/yamlText.ts';
 import { ExpandedText } from './expand.ts';
-import { type Fault, maskUserinfo, type Path, quotedValue } from './fault.ts';
+import { type Fault, type Path, quotedValue } from './fault.ts';
 
 /** A parsed document before any check, with the position of each part. */
 export interface Source {

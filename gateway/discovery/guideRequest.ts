@@ -1,6 +1,6 @@
-import { CompareError } from '../compat/failure.ts';
 import type { VersionEnd } from '../compat/guide/guide.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import { CompareError } from '../contract/failure.ts';
 import { brownoutsAhead, type CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import { movedTables } from '../lifecycle/guide.ts';
 import { runningWaivers, stageOf } from '../lifecycle/stage.ts';

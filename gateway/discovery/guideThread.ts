@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { openContract } from '../compat/document/open.ts';
 import { buildGuide } from '../compat/guide/build.ts';
 import type { Guide } from '../compat/guide/guide.ts';
 import { guideAsMarkdown } from '../compat/guide/markdown.ts';
+import { openContract } from '../contract/document/open.ts';
 import { movedTo } from '../lifecycle/guide.ts';
 import { PathTable } from '../shared/pathTable.ts';
 import { guidePage } from './guidePage.ts';

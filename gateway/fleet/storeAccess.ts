@@ -1,9 +1,8 @@
 import type { ConnectionOptions } from 'node:tls';
-import { reasonOf } from '../config/fault.ts';
 import type { FleetSettings } from '../config/snapshot.ts';
 import { type StoreFileParameter, storeFiles, storeParameters, unusedFilesProblem } from '../config/storeUrl.ts';
 import { certificatesProblem } from '../shared/certificates.ts';
-import { readRegularFile } from '../shared/fileSystem.ts';
+import { readRegularFile, reasonOf } from '../shared/fileSystem.ts';
 
 type StoreSettings = Pick<FleetSettings, 'store' | 'passwordFile'>;
 

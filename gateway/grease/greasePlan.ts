@@ -1,12 +1,12 @@
 import type { NamedSchemas, SubSchema } from '../adapters/branches.ts';
 import { Bundle, isJsonType, type PlainPart, responsesOf } from '../adapters/bundle.ts';
-import { routesOf } from '../compat/diff/routes.ts';
-import { openContract } from '../compat/document/open.ts';
-import { CompareError } from '../compat/failure.ts';
 import { byPlace, type Fault } from '../config/fault.ts';
 import { type Version, withVersions } from '../config/snapshot.ts';
 import { faultAt } from '../config/source.ts';
 import type { ConfigResult } from '../config/validate.ts';
+import { openContract } from '../contract/document/open.ts';
+import { CompareError } from '../contract/failure.ts';
+import { routesOf } from '../contract/routes.ts';
 import { NodeTable } from './nodeTable.ts';
 import { type GreasePlan, noNode, type StatusPlan } from './splice.ts';
 

@@ -1,5 +1,5 @@
-import { isList, isMap, type Located } from '../compat/document/located.ts';
-import { CompareError } from '../compat/failure.ts';
+import { isList, isMap, type Located } from '../contract/document/located.ts';
+import { CompareError } from '../contract/failure.ts';
 import { BodyPath, type PathBudget } from './paths.ts';
 import { bareType, type ContractResponses, isJson, type ListedResponse } from './responses.ts';
 import { type ComparedResponse, notJson, parsedBody, type ResponsePair, tooDeep, valueIfJson } from './sample.ts';

@@ -1,6 +1,6 @@
-import { isMap } from '../compat/document/located.ts';
-import { CompareError } from '../compat/failure.ts';
-import type { Schema, SubschemaRef } from '../compat/schema/schema.ts';
+import { isMap } from '../contract/document/located.ts';
+import { CompareError } from '../contract/failure.ts';
+import type { Schema, SubschemaRef } from '../contract/schema/schema.ts';
 import type { ShapeType } from './validation.ts';
 
 /** What a contract states about a path in a body. `no schema`: it has no schema for the whole body. */

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { positionsOf } from '../compat/document/positions.ts';
 import {
   locationOf,
   type SarifLog,
@@ -10,6 +9,7 @@ import {
 } from '../compat/report/sarif.ts';
 import { safeText, uriOf, type WorkingTree } from '../compat/report/words.ts';
 import { nearest } from '../config/nearest.ts';
+import { positionsOf } from '../contract/document/positions.ts';
 import { plural } from '../shared/text.ts';
 import { assessEvidence } from './assess.ts';
 import type { ReplayOptions, ReplayOutcome } from './replay.ts';

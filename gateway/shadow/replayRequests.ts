@@ -1,10 +1,10 @@
 import { TooManyBranches } from '../adapters/branches.ts';
 import { Bundle, type PlainSchema } from '../adapters/bundle.ts';
 import { SchemaSampler } from '../adapters/schemaSampler.ts';
-import { type Route, routesOf } from '../compat/diff/routes.ts';
-import type { Documents } from '../compat/document/documents.ts';
-import { below, entriesOf, isList, isMap, itemsOf, type Located } from '../compat/document/located.ts';
-import { Schemas } from '../compat/schema/schemas.ts';
+import type { Documents } from '../contract/document/documents.ts';
+import { below, entriesOf, isList, isMap, itemsOf, type Located } from '../contract/document/located.ts';
+import { type Route, routesOf } from '../contract/routes.ts';
+import { Schemas } from '../contract/schema/schemas.ts';
 import { PathTable, parameterValuesOf, translatePath } from '../shared/pathTable.ts';
 import { pathWithoutIds } from '../usage/counting/routeNames.ts';
 import type { NamedParameter, RecordedRequest } from './requestFile.ts';

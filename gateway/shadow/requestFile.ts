@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { findJsonError } from '../compat/document/jsonSyntax.ts';
-import { textPositionAt } from '../compat/document/positions.ts';
-import { CompareError } from '../compat/failure.ts';
+import { findJsonError } from '../contract/document/jsonSyntax.ts';
+import { textPositionAt } from '../contract/document/positions.ts';
+import { CompareError } from '../contract/failure.ts';
 import { translateTemplate, withoutVersion } from '../shared/pathTable.ts';
 import { plural, printableExcerpt } from '../shared/text.ts';
 import { overridesMethod } from './methodOverride.ts';

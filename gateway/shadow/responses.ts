@@ -1,10 +1,10 @@
-import { type Route, routesOf } from '../compat/diff/routes.ts';
-import type { Documents } from '../compat/document/documents.ts';
-import { below, entriesOf, isMap, itemsOf, type Located } from '../compat/document/located.ts';
-import { openContract } from '../compat/document/open.ts';
-import { CompareError } from '../compat/failure.ts';
-import type { Schema } from '../compat/schema/schema.ts';
-import { Schemas } from '../compat/schema/schemas.ts';
+import type { Documents } from '../contract/document/documents.ts';
+import { below, entriesOf, isMap, itemsOf, type Located } from '../contract/document/located.ts';
+import { openContract } from '../contract/document/open.ts';
+import { CompareError } from '../contract/failure.ts';
+import { type Route, routesOf } from '../contract/routes.ts';
+import type { Schema } from '../contract/schema/schema.ts';
+import { Schemas } from '../contract/schema/schemas.ts';
 import { ResponseValidator } from './validation.ts';
 
 /** What a contract states about one response. */

@@ -1,4 +1,4 @@
-import { isList, isMap, type JsonMap } from '../compat/document/located.ts';
+import { isList, isMap, type JsonMap } from '../contract/document/located.ts';
 import type { BodyPath } from './paths.ts';
 import { typeOf } from './validation.ts';
 

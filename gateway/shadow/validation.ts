@@ -1,8 +1,8 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { Documents } from '../compat/document/documents.ts';
-import { isList, isMap, type Located } from '../compat/document/located.ts';
-import { JsonSchemas } from '../compat/schema/jsonSchema.ts';
+import type { Documents } from '../contract/document/documents.ts';
+import { isList, isMap, type Located } from '../contract/document/located.ts';
+import { JsonSchemas } from '../contract/schema/jsonSchema.ts';
 
 /** Where a body violates its schema, and which rule it violates. Does not contain values of the body. */
 export interface Violation {

@@ -1,8 +1,7 @@
 import { setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import type { Snapshot } from '../config/snapshot.ts';
-import type { PlainSnapshot } from '../config/transfer.ts';
-import { fromPlain } from '../config/transfer.ts';
+import { fromPlain, type PlainSnapshot } from '../config/transfer.ts';
 import type { EvidenceRow } from '../usage/usageRow.ts';
 import { EvidenceCollector } from './collector.ts';
 import { driftKey, shadowKey } from './copyPlan.ts';

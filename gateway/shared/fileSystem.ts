@@ -107,3 +107,21 @@ export function makeFolder(folder: string): void {
 function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'a part of its path is not a folder',
+  EISDIR: 'it is a folder',
+  EACCES: 'the permissions do not allow it',
+  EPERM: 'the permissions do not allow it',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  ELOOP: 'it is a link to itself',
+};
+
+/** Why a file cannot be read or written, in words. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof UnsuitableFileError) return `it ${error.message}`;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'an unknown error';
+  return reasons[code] ?? code;
+}

@@ -79,3 +79,10 @@ export function printableExcerpt(text: string, length = 60): string {
 export function percent(share: number): string {
   return `${Math.round(share * 1000) / 10}%`;
 }
+
+const userinfoPattern = /\/\/[^\s"']*@|[^\s"'/:]+:(?!\/\/)[^\s"']*@/g;
+
+/** Hides user and password of the URLs in a text, for logs. */
+export function maskUserinfo(text: string): string {
+  return text.replace(userinfoPattern, (hit) => (hit.startsWith('//') ? '//***@' : '***@'));
+}

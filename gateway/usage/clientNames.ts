@@ -13,9 +13,8 @@ import {
   writeSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { reasonOf } from '../config/fault.ts';
 import { parseNames, withName } from '../config/names.ts';
-import { readRegularFile } from '../shared/fileSystem.ts';
+import { readRegularFile, reasonOf } from '../shared/fileSystem.ts';
 
 /** The names that operators gave to clients, from the file `usage.names`. */
 export class ClientNames {

@@ -6,8 +6,8 @@ import type { SubSchema } from '../../gateway/adapters/branches.ts';
 import { checkedResponses } from '../../gateway/adapters/prepareAdapter.ts';
 import { SchemaSampler } from '../../gateway/adapters/schemaSampler.ts';
 import { compileOperations } from '../../gateway/adapters/transform.ts';
-import { parseFile } from '../../gateway/compat/document/contractFiles.ts';
-import { Documents } from '../../gateway/compat/document/documents.ts';
+import { parseFile } from '../../gateway/contract/document/contractFiles.ts';
+import { Documents } from '../../gateway/contract/document/documents.ts';
 import { adapterFixtures, loadFixture } from './fixtures.ts';
 
 const responses = 10_000;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { compareContracts } from '../../gateway/compat/diff/contracts.ts';
-import { CompareError } from '../../gateway/compat/failure.ts';
 import { type Finding, findingsOf } from '../../gateway/compat/judge/findings.ts';
 import { defaultLevelOf } from '../../gateway/compat/rules/rules.ts';
+import { CompareError } from '../../gateway/contract/failure.ts';
 import { contractOf, documentsOf, type Json, rulesAmong } from './support/comparing.ts';
 
 // Many times the usual duration, for busy machines: it distinguishes seconds from minutes.

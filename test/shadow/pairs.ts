@@ -1,4 +1,4 @@
-import { Documents } from '../../gateway/compat/document/documents.ts';
+import { Documents } from '../../gateway/contract/document/documents.ts';
 import { assessEvidence, type RouteEvidence } from '../../gateway/shadow/assess.ts';
 import { type ComparedVersions, EvidenceCollector } from '../../gateway/shadow/collector.ts';
 import { addEvidence } from '../../gateway/shadow/evidence.ts';

@@ -1,4 +1,3 @@
-import { reasonOf } from '../../config/fault.ts';
 import { nameLine } from '../../config/names.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { fromPlain } from '../../config/transfer.ts';
@@ -29,6 +28,7 @@ import { clientsInWords, missingRouteInWords } from '../../retirement/words.ts';
 import { ownUsage } from '../../selfService/ownUsage.ts';
 import { driftReport } from '../../shadow/drift.ts';
 import { shadowRemark, shadowReport, whyAdapterCannotServe } from '../../shadow/report.ts';
+import { reasonOf } from '../../shared/fileSystem.ts';
 import { answeredPaths } from '../../trial/trialRoutes.ts';
 import { evidenceOf, sizeEvidenceOf } from '../../usage/callFacts.ts';
 import { nameClient } from '../../usage/clientNames.ts';

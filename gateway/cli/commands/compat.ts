@@ -1,6 +1,5 @@
 import { realpathSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
-import { CompareError } from '../../compat/failure.ts';
 import { isBreaking } from '../../compat/judge/findings.ts';
 import { type CompatReport, relevantFindings } from '../../compat/judge/judge.ts';
 import { asGithub } from '../../compat/report/github.ts';
@@ -10,8 +9,9 @@ import { asSarif } from '../../compat/report/sarif.ts';
 import { asText, rulesAsText } from '../../compat/report/text.ts';
 import { safeText, type WorkingTree } from '../../compat/report/words.ts';
 import { type RuleLevel, ruleLevels, rules } from '../../compat/rules/rules.ts';
-import { workingTreeOf } from '../../compat/source/git.ts';
 import { UnreadableFileError } from '../../config/fault.ts';
+import { CompareError } from '../../contract/failure.ts';
+import { workingTreeOf } from '../../contract/source/git.ts';
 import { printableExcerpt } from '../../shared/text.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { painter, printedJson } from '../output/terminal.ts';

@@ -1,9 +1,3 @@
-import { majorsBetween } from '../../compat/diff/routes.ts';
-import type { Documents } from '../../compat/document/documents.ts';
-import { below } from '../../compat/document/located.ts';
-import { openContract } from '../../compat/document/open.ts';
-import { faultsOf } from '../../compat/document/validate.ts';
-import { CompareError } from '../../compat/failure.ts';
 import {
   type ComparedContracts,
   type CompatReport,
@@ -13,6 +7,12 @@ import {
 } from '../../compat/judge/judge.ts';
 import type { RuleLevel } from '../../compat/rules/rules.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
+import type { Documents } from '../../contract/document/documents.ts';
+import { below } from '../../contract/document/located.ts';
+import { openContract } from '../../contract/document/open.ts';
+import { faultsOf } from '../../contract/document/validate.ts';
+import { CompareError } from '../../contract/failure.ts';
+import { majorsBetween } from '../../contract/routes.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { plural } from '../../shared/text.ts';
 import { type Io, UsageError } from '../io.ts';

@@ -1,15 +1,15 @@
 import { dirname, relative, resolve, sep } from 'node:path';
-import { withoutNames } from '../../compat/diff/routes.ts';
 import {
   type ComparedContracts,
   compareAndJudge,
   type JudgeSettings,
   type PairReport,
 } from '../../compat/judge/judge.ts';
-import { Commit, workingTreeOf } from '../../compat/source/git.ts';
 import { decodeUtf8, realPathOf } from '../../config/location.ts';
 import { readYaml } from '../../config/readDocument.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
+import { withoutNames } from '../../contract/routes.ts';
+import { Commit, workingTreeOf } from '../../contract/source/git.ts';
 import { noLiveFacts } from '../../evidence/callEvidence.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { printable } from '../../shared/text.ts';

@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { openContract } from '../../compat/document/open.ts';
 import { guideAsMarkdown } from '../../compat/guide/markdown.ts';
 import { type MovedProposals, proposeMoved } from '../../compat/judge/moved.ts';
-import { reasonOf } from '../../config/fault.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
+import { openContract } from '../../contract/document/open.ts';
 import { guidePage } from '../../discovery/guidePage.ts';
 import { type GuideRequest, guideRequest } from '../../discovery/guideRequest.ts';
 import { loadGuide } from '../../discovery/guideThread.ts';
 import { systemClock } from '../../shared/clock.ts';
+import { reasonOf } from '../../shared/fileSystem.ts';
 import { printable } from '../../shared/text.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { configOption, formatOption, snapshotOf, versionArgument } from '../options.ts';

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
-import type { Documents } from '../../compat/document/documents.ts';
-import { openContract } from '../../compat/document/open.ts';
-import { CompareError } from '../../compat/failure.ts';
 import { UnreadableFileError } from '../../config/fault.ts';
 import { decodeUtf8 } from '../../config/location.ts';
 import { digestOf } from '../../config/referencedFiles.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
+import type { Documents } from '../../contract/document/documents.ts';
+import { openContract } from '../../contract/document/open.ts';
+import { CompareError } from '../../contract/failure.ts';
 import { pathThroughChain } from '../../lifecycle/stage.ts';
 import { chainBetween } from '../../shadow/copyPlan.ts';
 import { type ReplayOptions, type ReplaySide, replay, type SilentSide } from '../../shadow/replay.ts';

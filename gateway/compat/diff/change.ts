@@ -1,8 +1,6 @@
-import { isMap, type Located } from '../document/located.ts';
-import { isDocs, isEqual } from '../schema/keywords.ts';
-
-/** `request`: data sent to the API. `response`: data sent by the API, including the requests of webhooks and callbacks. */
-export type Direction = 'request' | 'response';
+import { isMap, type Located } from '../../contract/document/located.ts';
+import type { Direction } from '../../contract/routes.ts';
+import { isDocs, isEqual } from '../../contract/schema/keywords.ts';
 
 /** The kinds of changes and their effects. Rules apply to a kind, an effect and a direction. */
 export interface Effects {

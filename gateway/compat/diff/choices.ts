@@ -1,7 +1,7 @@
-import type { Located } from '../document/located.ts';
-import { acceptsNull, unionOfTypes } from '../schema/choices.ts';
-import { isWithin, type JsonType } from '../schema/keywords.ts';
-import type { Alternative, Choice, Schema } from '../schema/schema.ts';
+import type { Located } from '../../contract/document/located.ts';
+import { acceptsNull, unionOfTypes } from '../../contract/schema/choices.ts';
+import { isWithin, type JsonType } from '../../contract/schema/keywords.ts';
+import type { Alternative, Choice, Schema } from '../../contract/schema/schema.ts';
 import {
   type AlternativeOutline,
   addPart,

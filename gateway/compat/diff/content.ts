@@ -1,15 +1,15 @@
-import type { Documents } from '../document/documents.ts';
-import { below, entriesOf, isMap, type Located } from '../document/located.ts';
-import { unionOfTypes } from '../schema/choices.ts';
-import { canonicalJson, canonicalJsonWithoutDocs, isEqual } from '../schema/keywords.ts';
-import type { Schema, View } from '../schema/schema.ts';
+import type { Documents } from '../../contract/document/documents.ts';
+import { below, entriesOf, isMap, type Located } from '../../contract/document/located.ts';
+import type { Direction } from '../../contract/routes.ts';
+import { unionOfTypes } from '../../contract/schema/choices.ts';
+import { canonicalJson, canonicalJsonWithoutDocs, isEqual } from '../../contract/schema/keywords.ts';
+import type { Schema, View } from '../../contract/schema/schema.ts';
 import {
   addChange,
   addPart,
   type Comparison,
   compareAsDescription,
   compareDescriptions,
-  type Direction,
   emptyComparison,
   samePlace,
 } from './change.ts';

@@ -1,7 +1,14 @@
-import type { Documents } from '../document/documents.ts';
-import { IdenticalSubtrees, type SubtreeEquality } from '../document/identicalSubtrees.ts';
-import { below, type Located } from '../document/located.ts';
-import { catchingStackOverflow } from '../failure.ts';
+import type { Documents } from '../../contract/document/documents.ts';
+import { below, type Located } from '../../contract/document/located.ts';
+import { catchingStackOverflow } from '../../contract/failure.ts';
+import {
+  changedBasePaths,
+  type Route,
+  routesOf,
+  type Servers,
+  serversOf,
+  withoutNames,
+} from '../../contract/routes.ts';
 import {
   addChange,
   type Comparison,
@@ -11,8 +18,8 @@ import {
   type SeverityOf,
 } from './change.ts';
 import { ContractPair } from './contractPair.ts';
+import { IdenticalSubtrees, type SubtreeEquality } from './identicalSubtrees.ts';
 import { compareOperations } from './operations.ts';
-import { changedBasePaths, type Route, routesOf, type Servers, serversOf, withoutNames } from './routes.ts';
 
 /** The changes of one route. */
 export interface RouteComparison {

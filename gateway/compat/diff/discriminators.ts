@@ -1,5 +1,5 @@
-import { below, type Located } from '../document/located.ts';
-import { discriminatorValuesOf, mappingOf, targetNameOf, targetsOf } from '../schema/choices.ts';
+import { below, type Located } from '../../contract/document/located.ts';
+import { discriminatorValuesOf, mappingOf, targetNameOf, targetsOf } from '../../contract/schema/choices.ts';
 import { pairAlternatives, pairChoices } from './pairing.ts';
 import { noName, type SchemaPair } from './schemaPair.ts';
 

@@ -1,7 +1,14 @@
-import { isList, isMap, type Located } from '../document/located.ts';
-import { canonicalJson } from '../schema/keywords.ts';
-import { type Bound, compareBounds, type Limit, matchesPattern, maximums, minimums } from '../schema/limits.ts';
-import type { View } from '../schema/schema.ts';
+import { isList, isMap, type Located } from '../../contract/document/located.ts';
+import { canonicalJson } from '../../contract/schema/keywords.ts';
+import {
+  type Bound,
+  compareBounds,
+  type Limit,
+  matchesPattern,
+  maximums,
+  minimums,
+} from '../../contract/schema/limits.ts';
+import type { View } from '../../contract/schema/schema.ts';
 import { isSentAsText, noName, type SchemaPair } from './schemaPair.ts';
 
 /** Compares `enum`, `const` and `default`. If only one of the schemas accepts nothing but null, `compareTypes` reports it. */

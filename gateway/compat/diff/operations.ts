@@ -1,6 +1,14 @@
-import type { Documents } from '../document/documents.ts';
-import { below, entriesOf, isList, isMap, type Located } from '../document/located.ts';
-import { canonicalJson, canonicalJsonWithoutDocs } from '../schema/keywords.ts';
+import type { Documents } from '../../contract/document/documents.ts';
+import { below, entriesOf, isList, isMap, type Located } from '../../contract/document/located.ts';
+import {
+  addOperations,
+  type Caller,
+  callerOf,
+  directionsOf,
+  parameterNames,
+  type Route,
+} from '../../contract/routes.ts';
+import { canonicalJson, canonicalJsonWithoutDocs } from '../../contract/schema/keywords.ts';
 import {
   addChange,
   addPart,
@@ -13,7 +21,6 @@ import {
 import { compareContent } from './content.ts';
 import type { ContractPair } from './contractPair.ts';
 import { compareHeaders, compareParameters } from './parameters.ts';
-import { addOperations, type Caller, callerOf, directionsOf, parameterNames, type Route } from './routes.ts';
 
 export function compareOperations(old: Route, now: Route, contracts: ContractPair): Comparison {
   const caller = callerOf(now);

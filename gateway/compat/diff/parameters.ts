@@ -1,17 +1,9 @@
-import type { Documents } from '../document/documents.ts';
-import { below, entriesOf, isMap, itemsOf, type Located } from '../document/located.ts';
-import {
-  addChange,
-  addPart,
-  type Comparison,
-  compareDescriptions,
-  type Direction,
-  type Serialization,
-  samePlace,
-} from './change.ts';
+import type { Documents } from '../../contract/document/documents.ts';
+import { below, entriesOf, isMap, itemsOf, type Located } from '../../contract/document/located.ts';
+import { type Caller, type Direction, directionsOf, parameterNames, type Route } from '../../contract/routes.ts';
+import { addChange, addPart, type Comparison, compareDescriptions, type Serialization, samePlace } from './change.ts';
 import { compareContent } from './content.ts';
 import type { ContractPair } from './contractPair.ts';
-import { type Caller, directionsOf, parameterNames, type Route } from './routes.ts';
 
 interface Parameter {
   readonly name: string;

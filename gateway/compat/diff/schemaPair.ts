@@ -1,20 +1,20 @@
-import type { SubtreeEquality } from '../document/identicalSubtrees.ts';
-import type { Located } from '../document/located.ts';
-import { isApplicable } from '../schema/keywords.ts';
-import type { Schema, SubschemaRef, View } from '../schema/schema.ts';
+import type { Located } from '../../contract/document/located.ts';
+import type { Direction } from '../../contract/routes.ts';
+import { isApplicable } from '../../contract/schema/keywords.ts';
+import type { Schema, SubschemaRef, View } from '../../contract/schema/schema.ts';
 import {
   addPart,
   type ChangeDetail,
   type ChangeOf,
   type Comparison,
   countBreaking,
-  type Direction,
   isCompatible,
   isUnchanged,
   type Kind,
   type PathStep,
   type SeverityOf,
 } from './change.ts';
+import type { SubtreeEquality } from './identicalSubtrees.ts';
 
 /**
  * How values are written. In URLs, headers and forms (`text`, `multipart`) the number 7 and the string "7" look alike;

@@ -1,7 +1,7 @@
+import type { Documents } from '../../contract/document/documents.ts';
+import { below } from '../../contract/document/located.ts';
+import { type Route, withoutNames } from '../../contract/routes.ts';
 import { compareContracts, type RouteComparison } from '../diff/contracts.ts';
-import { type Route, withoutNames } from '../diff/routes.ts';
-import type { Documents } from '../document/documents.ts';
-import { below } from '../document/located.ts';
 import { collectChanges, renamesIn } from '../judge/findings.ts';
 import { defaultLevelOf, type RuleId, ruleFor } from '../rules/rules.ts';
 import { routeInWords, subjectOf } from '../rules/words.ts';

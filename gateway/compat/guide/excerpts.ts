@@ -1,5 +1,5 @@
-import type { Route } from '../diff/routes.ts';
-import { isList, isMap, type Located, ownValue } from '../document/located.ts';
+import { isList, isMap, type Located, ownValue } from '../../contract/document/located.ts';
+import type { Route } from '../../contract/routes.ts';
 import { type ContractExamples, type ExampleBody, generatedValueAt, type SampleValue, valueAt } from './examples.ts';
 import type { BeforeAfter, Excerpt } from './guide.ts';
 

@@ -1,6 +1,6 @@
+import { keysTo } from '../../contract/document/located.ts';
+import type { Route } from '../../contract/routes.ts';
 import type { Change, PartStep, PathStep } from '../diff/change.ts';
-import type { Route } from '../diff/routes.ts';
-import { keysTo } from '../document/located.ts';
 import type { CollectedChange } from '../judge/findings.ts';
 import type { Occurrence } from '../rules/rules.ts';
 import { isPart, stepInWords, whatChanged } from '../rules/words.ts';

@@ -1,5 +1,5 @@
+import type { RouteName } from '../../contract/routes.ts';
 import { plural, printable } from '../../shared/text.ts';
-import type { RouteName } from '../diff/routes.ts';
 import { looksRenamedPhrase, routeInWords } from '../rules/words.ts';
 
 /**

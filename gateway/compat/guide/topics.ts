@@ -1,8 +1,8 @@
+import type { Route } from '../../contract/routes.ts';
+import { canonicalJson } from '../../contract/schema/keywords.ts';
 import type { Change, PartStep } from '../diff/change.ts';
-import type { Route } from '../diff/routes.ts';
 import { defaultLevelOf, predicateOf } from '../rules/rules.ts';
 import { looksRenamedPhrase, subjectOf, whatChanged } from '../rules/words.ts';
-import { canonicalJson } from '../schema/keywords.ts';
 import { type ContractExamples, type ExampleBody, valueAt } from './examples.ts';
 import { excerptsOf, type OldAndNew } from './excerpts.ts';
 import { type ChangeGroup, type GroupedChange, type RouteOccurrence, splitSteps } from './groups.ts';

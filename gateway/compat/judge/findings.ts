@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
+import { below, type ContractPlace, type Located, pointerOf } from '../../contract/document/located.ts';
+import { catchingStackOverflow } from '../../contract/failure.ts';
+import type { Route, RouteName } from '../../contract/routes.ts';
+import { canonicalJson, canonicalJsonWithoutDocs } from '../../contract/schema/keywords.ts';
 import type { Change, ChangeDetail, Comparison, PathStep, Severity } from '../diff/change.ts';
 import type { ContractComparison, RouteComparison } from '../diff/contracts.ts';
-import type { Route, RouteName } from '../diff/routes.ts';
-import { below, type ContractPlace, type Located, pointerOf } from '../document/located.ts';
-import { catchingStackOverflow } from '../failure.ts';
 import { type Occurrence, type RuleId, type RuleLevel, ruleFor, sentenceOf } from '../rules/rules.ts';
 import { routeInWords, subjectOf, whatChanged } from '../rules/words.ts';
-import { canonicalJson, canonicalJsonWithoutDocs } from '../schema/keywords.ts';
 
 /** The old or the new side of a finding. */
 export interface Site {

@@ -1,7 +1,7 @@
-import { parameterNames, type Route, routesOf, withoutNames } from '../diff/routes.ts';
-import type { Documents } from '../document/documents.ts';
-import { below, entriesOf, isMap, itemsOf, type Located } from '../document/located.ts';
-import { Schemas } from '../schema/schemas.ts';
+import type { Documents } from '../../contract/document/documents.ts';
+import { below, entriesOf, isMap, itemsOf, type Located } from '../../contract/document/located.ts';
+import { parameterNames, type Route, routesOf, withoutNames } from '../../contract/routes.ts';
+import { Schemas } from '../../contract/schema/schemas.ts';
 import { type ComparableName, comparableName, similarity } from './findings.ts';
 
 /** A row proposed for `moved` in routes.yaml. */

@@ -1,5 +1,5 @@
-import { pointerOf } from '../document/located.ts';
-import type { TextPosition } from '../document/positions.ts';
+import { pointerOf } from '../../contract/document/located.ts';
+import type { TextPosition } from '../../contract/document/positions.ts';
 import type { Site } from '../judge/findings.ts';
 import {
   type CompatReport,

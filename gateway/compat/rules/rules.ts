@@ -1,5 +1,5 @@
-import type { Change, Direction, Effects, Kind, PathStep, Severity } from '../diff/change.ts';
-import type { Route } from '../diff/routes.ts';
+import type { Direction, Route } from '../../contract/routes.ts';
+import type { Change, Effects, Kind, PathStep, Severity } from '../diff/change.ts';
 import {
   defaultInWords,
   limitInWords,

@@ -1,6 +1,6 @@
+import { isList, isMap, type Located } from '../../contract/document/located.ts';
+import type { RouteName } from '../../contract/routes.ts';
 import type { AlternativeOutline, Change, PartStep, PathStep, Serialization } from '../diff/change.ts';
-import type { RouteName } from '../diff/routes.ts';
-import { isList, isMap, type Located } from '../document/located.ts';
 
 // In characters.
 const longestValue = 80;

@@ -1,5 +1,5 @@
-import { printable } from '../../shared/text.ts';
-import { type Fault, maskUserinfo, quotedValue } from '../fault.ts';
+import { maskUserinfo, printable } from '../../shared/text.ts';
+import { type Fault, quotedValue } from '../fault.ts';
 
 /** A position with its file, because parts of one service may come from several files. */
 export interface FilePosition {

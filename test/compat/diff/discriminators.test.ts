@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { compareContracts } from '../../../gateway/compat/diff/contracts.ts';
-import type { Documents } from '../../../gateway/compat/document/documents.ts';
 import { findingsOf } from '../../../gateway/compat/judge/findings.ts';
 import { defaultLevelOf } from '../../../gateway/compat/rules/rules.ts';
+import type { Documents } from '../../../gateway/contract/document/documents.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
-import { open, write } from '../document/openContract.ts';
+import { open, write } from '../../contract/document/openContract.ts';
 import { contractOf, findingsBetween, type Json, rulesAmong, told } from '../support/comparing.ts';
 
 type Direction = 'request' | 'response';

@@ -4,7 +4,7 @@ import { compareContracts } from '../../../gateway/compat/diff/contracts.ts';
 import { comparableName, type Finding, findingsOf, similarity } from '../../../gateway/compat/judge/findings.ts';
 import { defaultLevelOf } from '../../../gateway/compat/rules/rules.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
-import { open, write } from '../document/openContract.ts';
+import { open, write } from '../../contract/document/openContract.ts';
 import { contractOf, findingsBetween } from '../support/comparing.ts';
 import { contractPairs } from '../support/contractPairs.ts';
 

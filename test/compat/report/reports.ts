@@ -1,5 +1,3 @@
-import { parseFile } from '../../../gateway/compat/document/contractFiles.ts';
-import { Documents } from '../../../gateway/compat/document/documents.ts';
 import {
   type Between,
   type CompatReport,
@@ -9,6 +7,8 @@ import {
   type PairReport,
 } from '../../../gateway/compat/judge/judge.ts';
 import type { RuleLevel } from '../../../gateway/compat/rules/rules.ts';
+import { parseFile } from '../../../gateway/contract/document/contractFiles.ts';
+import { Documents } from '../../../gateway/contract/document/documents.ts';
 
 export const now = Date.parse('2026-06-01');
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import type { Change, Direction, Effects } from '../../../gateway/compat/diff/change.ts';
+import type { Change, Effects } from '../../../gateway/compat/diff/change.ts';
 import { predicateOf, type RuleId, ruleFor, rules } from '../../../gateway/compat/rules/rules.ts';
 import { looksRenamedPhrase } from '../../../gateway/compat/rules/words.ts';
+import type { Direction } from '../../../gateway/contract/routes.ts';
 import { findingsBetween } from '../support/comparing.ts';
 import { contractPairs, pathOf, withExpected } from '../support/contractPairs.ts';
 

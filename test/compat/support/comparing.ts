@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { compareContracts } from '../../../gateway/compat/diff/contracts.ts';
-import { Documents, type OpenFile } from '../../../gateway/compat/document/documents.ts';
-import { CompareError } from '../../../gateway/compat/failure.ts';
 import { type Finding, findingsOf } from '../../../gateway/compat/judge/findings.ts';
 import { defaultLevelOf } from '../../../gateway/compat/rules/rules.ts';
+import { Documents, type OpenFile } from '../../../gateway/contract/document/documents.ts';
+import { CompareError } from '../../../gateway/contract/failure.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 

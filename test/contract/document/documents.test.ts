@@ -2,8 +2,8 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { routesOf } from '../../../gateway/compat/diff/routes.ts';
-import { below, pointerOf } from '../../../gateway/compat/document/located.ts';
+import { below, pointerOf } from '../../../gateway/contract/document/located.ts';
+import { routesOf } from '../../../gateway/contract/routes.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { drinkOf, errorMessage, open, referring, write } from './openContract.ts';
 

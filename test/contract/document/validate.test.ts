@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { parseFile } from '../../../gateway/compat/document/contractFiles.ts';
-import { Documents } from '../../../gateway/compat/document/documents.ts';
-import { pointerOf } from '../../../gateway/compat/document/located.ts';
-import { faultsOf } from '../../../gateway/compat/document/validate.ts';
-import { CompareError } from '../../../gateway/compat/failure.ts';
+import { parseFile } from '../../../gateway/contract/document/contractFiles.ts';
+import { Documents } from '../../../gateway/contract/document/documents.ts';
+import { pointerOf } from '../../../gateway/contract/document/located.ts';
+import { faultsOf } from '../../../gateway/contract/document/validate.ts';
+import { CompareError } from '../../../gateway/contract/failure.ts';
 import { randomFrom, randomJson } from './random.ts';
 
 const info = 'openapi: 3.1.0\ninfo: { title: Drinks, version: "1" }\n';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { below, itemsOf } from '../../../gateway/compat/document/located.ts';
+import { below, itemsOf } from '../../../gateway/contract/document/located.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { drinkOf, errorMessage, open, referring, write } from '../document/openContract.ts';
 

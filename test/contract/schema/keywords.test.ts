@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contractOf, findingsBetween, type Json, rulesAmong } from '../support/comparing.ts';
+import { contractOf, findingsBetween, type Json, rulesAmong } from '../../compat/support/comparing.ts';
 
 const [text, list] = [{ type: 'string' }, { type: 'array' }];
 const kind = { contains: { type: 'integer' } };

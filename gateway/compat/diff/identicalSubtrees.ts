@@ -1,6 +1,13 @@
-import { CompareError } from '../failure.ts';
-import type { Documents } from './documents.ts';
-import { type ContractPlace, isList, isMap, type JsonMap, type Located, refOf } from './located.ts';
+import type { Documents } from '../../contract/document/documents.ts';
+import {
+  type ContractPlace,
+  isList,
+  isMap,
+  type JsonMap,
+  type Located,
+  refOf,
+} from '../../contract/document/located.ts';
+import { CompareError } from '../../contract/failure.ts';
 
 /** Tells whether a comparison of two places can be skipped. */
 export interface SubtreeEquality {

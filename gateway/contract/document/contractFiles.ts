@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { maskUserinfo } from '../../config/fault.ts';
+import { maskUserinfo } from '../../shared/text.ts';
 import { parseYaml, YamlError } from '../../shared/yaml/yamlValue.ts';
 import { CompareError } from '../failure.ts';
 import { decodeUtf8, type FileSource, isWebUrl, SourceError, type SourceFile, schemeOf } from '../source/source.ts';

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Documents } from '../../../gateway/compat/document/documents.ts';
-import { below, pointerOf } from '../../../gateway/compat/document/located.ts';
+import type { Documents } from '../../../gateway/contract/document/documents.ts';
+import { below, pointerOf } from '../../../gateway/contract/document/located.ts';
+import { contractOf, documentsOf, findingsBetween, type Json, told } from '../../compat/support/comparing.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
-import { contractOf, documentsOf, findingsBetween, type Json, told } from '../support/comparing.ts';
 import { errorMessage, open, write } from './openContract.ts';
 
 const id = 'https://a.example/schemas/drink.json';

@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Documents } from '../../../gateway/compat/document/documents.ts';
-import type { WebLimits } from '../../../gateway/compat/source/web.ts';
+import type { Documents } from '../../../gateway/contract/document/documents.ts';
+import type { WebLimits } from '../../../gateway/contract/source/web.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { drinkOf, errorMessage, open, referring, write } from './openContract.ts';
 

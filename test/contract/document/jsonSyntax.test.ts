@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findJsonError } from '../../../gateway/compat/document/jsonSyntax.ts';
+import { findJsonError } from '../../../gateway/contract/document/jsonSyntax.ts';
 import { randomFrom, randomJson } from './random.ts';
 
 it.each([

@@ -1,7 +1,6 @@
-import { withoutVersion } from '../../shared/pathTable.ts';
-import type { Documents } from '../document/documents.ts';
-import { below, entriesOf, isMap, itemsOf, type Located } from '../document/located.ts';
-import type { Direction } from './change.ts';
+import { withoutVersion } from '../shared/pathTable.ts';
+import type { Documents } from './document/documents.ts';
+import { below, entriesOf, isMap, itemsOf, type Located } from './document/located.ts';
 
 /** An operation of a contract. */
 export interface Route {
@@ -59,6 +58,9 @@ export type Caller = 'client' | 'api';
 export function callerOf({ kind }: Route): Caller {
   return kind === 'route' ? 'client' : 'api';
 }
+
+/** `request`: data sent to the API. `response`: data sent by the API, including the requests of webhooks and callbacks. */
+export type Direction = 'request' | 'response';
 
 /** The direction of the data in requests, and of the data in responses. */
 export function directionsOf(caller: Caller): { readonly request: Direction; readonly response: Direction } {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isSeq, isMap as isYamlMap, LineCounter, type Node, parseDocument, stringify, type YAMLMap } from 'yaml';
-import { parseFile } from '../../../gateway/compat/document/contractFiles.ts';
+import { parseFile } from '../../../gateway/contract/document/contractFiles.ts';
 import {
   below,
   type ContractFile,
@@ -9,8 +9,8 @@ import {
   isMap,
   type Located,
   rootOf,
-} from '../../../gateway/compat/document/located.ts';
-import { positionsOf } from '../../../gateway/compat/document/positions.ts';
+} from '../../../gateway/contract/document/located.ts';
+import { positionsOf } from '../../../gateway/contract/document/positions.ts';
 import { randomFrom, randomJson } from './random.ts';
 
 function at(file: ContractFile, ...keys: (string | number)[]): string {

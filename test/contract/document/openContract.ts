@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Documents } from '../../../gateway/compat/document/documents.ts';
-import { below, type Located } from '../../../gateway/compat/document/located.ts';
-import { type OpenOptions, openContract } from '../../../gateway/compat/document/open.ts';
-import { CompareError } from '../../../gateway/compat/failure.ts';
+import type { Documents } from '../../../gateway/contract/document/documents.ts';
+import { below, type Located } from '../../../gateway/contract/document/located.ts';
+import { type OpenOptions, openContract } from '../../../gateway/contract/document/open.ts';
+import { CompareError } from '../../../gateway/contract/failure.ts';
 
 export function write(folder: string, files: Readonly<Record<string, string | Uint8Array>>): void {
   for (const [name, content] of Object.entries(files)) {

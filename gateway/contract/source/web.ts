@@ -1,4 +1,4 @@
-import { maskUserinfo } from '../../config/fault.ts';
+import { maskUserinfo } from '../../shared/text.ts';
 import { isWebUrl, SourceError, tooLarge } from './source.ts';
 
 export interface WebLimits {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { compareContracts, type Versions } from '../../../gateway/compat/diff/contracts.ts';
-import { pointerOf } from '../../../gateway/compat/document/located.ts';
-import { findingsOf } from '../../../gateway/compat/judge/findings.ts';
-import { defaultLevelOf } from '../../../gateway/compat/rules/rules.ts';
-import { documentsOf, type Json } from '../support/comparing.ts';
+import { compareContracts, type Versions } from '../../gateway/compat/diff/contracts.ts';
+import { findingsOf } from '../../gateway/compat/judge/findings.ts';
+import { defaultLevelOf } from '../../gateway/compat/rules/rules.ts';
+import { pointerOf } from '../../gateway/contract/document/located.ts';
+import { documentsOf, type Json } from '../compat/support/comparing.ts';
 
 type Server = string | Json;
 

@@ -1,7 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { reasonOf } from '../../config/fault.ts';
-import { readRegularFile, UnsuitableFileError } from '../../shared/fileSystem.ts';
+import { readRegularFile, reasonOf, UnsuitableFileError } from '../../shared/fileSystem.ts';
 import { CompareError } from '../failure.ts';
 
 /** A file of a contract, as its source identifies it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { matchesPattern } from '../../../gateway/compat/schema/limits.ts';
+import { matchesPattern } from '../../../gateway/contract/schema/limits.ts';
 
 const many = 'a'.repeat(32);
 
