@@ -1,6 +1,7 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import { type IsIgnored, ignoredBy } from '../retirement/countedUsage.ts';
 import { CallMarker, type CountedMark, type MarkFiles } from '../usage/ledger/callMarks.ts';
+import { slotOf, slotsPerTable } from '../usage/ledger/markFile.ts';
 import type { ActiveVersion } from './activeVersion.ts';
 import type { Exchange, GatewayContext } from './exchange.ts';
 import type { VersionRequests } from './inFlight.ts';
@@ -16,6 +17,8 @@ export class VersionCallMarks {
   #ignored: { readonly snapshot: Snapshot; readonly isIgnored: IsIgnored | undefined } | undefined;
   /** The ignored client that called last. While nobody else calls, each of its requests asks whether it is ignored. */
   #lastIgnored: string | undefined;
+  /** By slot, epoch ms: a client may call any number of versions that do not exist. */
+  readonly #nextUnlistedMarks = new Float64Array(slotsPerTable);
 
   /** `files`, `process`: where this process writes its marks. */
   constructor(
@@ -30,17 +33,16 @@ export class VersionCallMarks {
 
   /** Called for a request whose version was not marked lately, before the request is forwarded or answered. */
   onCall(exchange: Exchange, { version, requests }: ActiveVersion): void {
-    const isIgnored = this.#isIgnored(exchange.activeSnapshot.snapshot);
-    // The calls of a probe say nothing about the use of a version, so a crash must not hide it.
-    if (isIgnored) {
-      const client = exchange.identify();
-      if (client === this.#lastIgnored) return;
-      if (isIgnored({ client, name: undefined })) {
-        this.#lastIgnored = client;
-        return;
-      }
-    }
-    this.#mark(version.major, requests);
+    if (!this.#isByIgnoredClient(exchange)) this.#mark(version.major, requests);
+  }
+
+  /** Called for a request to a version that routes.yaml does not list, before it is answered. */
+  onUnlistedCall(exchange: Exchange, major: number): void {
+    const slot = slotOf(major);
+    if (exchange.now < (this.#nextUnlistedMarks[slot] ?? 0) || this.#isByIgnoredClient(exchange)) return;
+    const now = this.#context.now();
+    this.#marker.mark(major, now);
+    this.#nextUnlistedMarks[slot] = now + markIntervalMs;
   }
 
   /**
@@ -52,6 +54,7 @@ export class VersionCallMarks {
     const { process, last: until } = this.#marker;
     const { snapshot } = this.#context.activeSnapshot;
     const isIgnored = this.#isIgnored(snapshot);
+    this.#nextUnlistedMarks.fill(0);
     let open = 0;
     for (const [name, requests] of this.#requestsByVersion) {
       requests.nextMarkAt = 0;
@@ -73,6 +76,17 @@ export class VersionCallMarks {
     const now = this.#context.now();
     this.#marker.mark(major, now);
     requests.nextMarkAt = now + markIntervalMs;
+  }
+
+  /** The calls of a probe say nothing about the use of a version, so a crash must not hide it. */
+  #isByIgnoredClient(exchange: Exchange): boolean {
+    const isIgnored = this.#isIgnored(exchange.activeSnapshot.snapshot);
+    if (!isIgnored) return false;
+    const client = exchange.identify();
+    if (client === this.#lastIgnored) return true;
+    if (!isIgnored({ client, name: undefined })) return false;
+    this.#lastIgnored = client;
+    return true;
   }
 
   /** Undefined if no client is ignored. */

@@ -49,7 +49,12 @@ export interface GatewayContext {
   /** Receives every exchange that ends; undefined: exchanges are not recorded. */
   recorder?: Recorder | undefined;
   /** Marks which versions are called, so that a crash does not lose this fact. Undefined: the gateway keeps no ledger. */
-  callMarks?: { onCall(exchange: Exchange, activeVersion: ActiveVersion): void } | undefined;
+  callMarks?:
+    | {
+        onCall(exchange: Exchange, activeVersion: ActiveVersion): void;
+        onUnlistedCall(exchange: Exchange, major: number): void;
+      }
+    | undefined;
   /** Undefined: no version has a shadow or `drift`. */
   shadow?: { observe(exchange: Exchange): Outbound['observer'] } | undefined;
   readonly isDiscovery: (path: string, snapshot: Snapshot) => boolean;

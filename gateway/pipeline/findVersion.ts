@@ -1,6 +1,7 @@
 import { stageOf } from '../lifecycle/stage.ts';
 import type { Problem } from '../problems/problem.ts';
 import { looksLikeVersion, parseRequestTarget, versionSegment } from '../routing/requestTarget.ts';
+import { unlistedMajor } from '../usage/counting/routeNames.ts';
 import type { ActiveSnapshot, ActiveVersion } from './activeVersion.ts';
 import type { Exchange, GatewayContext, StepOutcome } from './exchange.ts';
 
@@ -69,6 +70,8 @@ export function refuseUnknownVersion(exchange: Exchange): StepOutcome | undefine
   if (context.isDiscovery(path, snapshot)) return { kind: 'discovery' };
   if (context.selfService?.answersPath(path, snapshot)) return { kind: 'ownUsage' };
   const { basePath, publicUrl = '' } = snapshot.gateway;
+  const major = context.callMarks && unlistedMajor(versionSegment(path, basePath));
+  if (major !== undefined) context.callMarks?.onUnlistedCall(exchange, major);
   const versions = snapshot.sortedVersions.map((version) => ({
     version: version.name,
     stage: stageOf(version, exchange.now),

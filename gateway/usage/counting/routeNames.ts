@@ -188,6 +188,11 @@ export async function requestsWithoutRoute(
   return Math.max(1, others.requests - others.failing);
 }
 
+/** The major of a segment such as `v12`, if calls of it are counted although routes.yaml does not list it. */
+export function unlistedMajor(segment: string): number | undefined {
+  return /^v(?:0|[1-9]\d{0,2})$/.test(segment) ? Number(segment.slice(1)) : undefined;
+}
+
 const hourMs = 3_600_000;
 // Requests to further versions are counted without a version: a scanner must not fill the ledger.
 const maxVersionsPerHour = 100;
@@ -211,8 +216,8 @@ export class UnlistedVersions {
   ): { readonly version: string; readonly resource: string } | undefined {
     if (!path.startsWith(basePath)) return undefined;
     const belowBase = path.slice(basePath.length);
-    const version = /^\/(v(?:0|[1-9]\d{0,2}))(?:\/|$)/.exec(belowBase)?.[1];
-    if (version === undefined) return undefined;
+    const version = belowBase.split('/', 2)[1] ?? '';
+    if (!belowBase.startsWith('/') || unlistedMajor(version) === undefined) return undefined;
     const hour = Math.floor(at / hourMs);
     // A stream that ends now may have begun in an earlier hour. It does not change the current hour.
     if (hour > this.#hour) {

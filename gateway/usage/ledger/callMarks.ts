@@ -15,8 +15,7 @@ import {
   readMarkFile,
   readSpareMarkFile,
   removeQuietly,
-  sharedSlot,
-  slotsPerTable,
+  slotOf,
   spareMarkFileOf,
   stateOf,
   tableBytes,
@@ -137,7 +136,7 @@ export class CallMarker {
   /** `now`: epoch ms. */
   mark(major: number, now: number): void {
     this.last = Math.max(Math.ceil(now), this.last + 1);
-    const slot = major < slotsPerTable ? major : sharedSlot;
+    const slot = slotOf(major);
     this.#value.writeDoubleLE(this.last);
     if (this.#descriptor === undefined || this.#write(slot)) return;
     this.#useSpare();

@@ -16,7 +16,7 @@ export const slotsPerTable = tableBytes / bytesPerSlot;
 export const maxMarkingProcesses = 1_100;
 const fileBytes = tableBytes * (1 + maxMarkingProcesses);
 /** In the first slot, majors without a slot of their own are marked. */
-export const sharedSlot = 0;
+const sharedSlot = 0;
 // The content of an unused slot. Not 0, so that a file with lost blocks, which are read as zeros, is known to be damaged.
 const unused = -1;
 
@@ -54,6 +54,11 @@ export function spareMarkFileOf(ledger: string): string {
     .digest('hex')
     .slice(0, 16);
   return join(tmpdir(), `version-gateway-${name}.calls`);
+}
+
+/** Where a process marks the calls of a major. */
+export function slotOf(major: number): number {
+  return major < slotsPerTable ? major : sharedSlot;
 }
 
 export function offsetOf(process: number, slot: number): number {
