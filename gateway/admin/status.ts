@@ -10,7 +10,7 @@ import type { FreezeStatus } from '../restrictions/knownClients.ts';
 import { addressesOf } from '../shared/targetAddress.ts';
 import { plural } from '../shared/text.ts';
 import type { LedgerState } from '../usage/ledger/writableLedger.ts';
-import type { AdminContext } from './operations.ts';
+import type { AdminContext, Operations } from './operations.ts';
 
 /** The body of `GET /api/status`. */
 export async function statusOf({ source, operations, lastUse, traffic }: AdminContext): Promise<object> {
@@ -25,7 +25,7 @@ export async function statusOf({ source, operations, lastUse, traffic }: AdminCo
     edit_watch: operations.editWatch?.status() ?? [],
     workers: workerList(report),
     usage: ledgerStatus(usage, clock.now()),
-    versions: versionList(source.current, report, clock.now(), operations.fleet),
+    versions: versionList(source.current, report, clock.now(), operations),
     brownouts: operations.brownouts?.status() ?? [],
     freezes: (operations.freezes?.() ?? []).map(freezeStatus),
     shadows: operations.shadow?.()?.status() ?? [],
@@ -105,9 +105,10 @@ function versionList(
   snapshot: Snapshot,
   report: ServingReport,
   now: number,
-  fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
+  { fleet, config }: Pick<Operations, 'fleet' | 'config'>,
 ): object[] {
   const { sortedVersions, versions } = snapshot;
+  const { formerTargets = new Map() } = config();
   const unreachable = new Map(unreachableVersions(snapshot, report, now).map((one) => [one.version, one]));
   // An unresponsive worker does not report its requests in flight.
   const isInFlightKnown = report.workers.every(({ unresponsiveSince }) => unresponsiveSince === undefined);
@@ -117,7 +118,8 @@ function versionList(
     versionReport: VersionReport | undefined,
   ): object => {
     const targets = version?.targets ?? versionReport?.targets ?? [];
-    const blockers = blockersOf(name, targets, snapshot, report, now, fleet);
+    const former = version?.retired === false ? [] : (formerTargets.get(name) ?? []);
+    const blockers = blockersOf(name, [...targets, ...former], snapshot, report, now, fleet);
     return {
       ...versionStatus(name, version, versionReport, now, {
         isInFlightKnown,

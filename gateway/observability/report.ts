@@ -98,6 +98,11 @@ export interface ConfigStatus {
   readonly failures?: number;
   /** The reasons in `guard.force` with which the guard accepted the configuration. */
   readonly forced: readonly string[];
+  /**
+   * The targets that a version had when it last took requests, by version. Its tombstone may name others, or none. Absent: nothing was
+   * edited since the start.
+   */
+  readonly formerTargets?: ReadonlyMap<string, readonly { readonly url: string }[]>;
   readonly lastFailure:
     | { readonly at: number; readonly trigger: Trigger; readonly reasons: readonly string[] }
     | undefined;

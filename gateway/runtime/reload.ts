@@ -115,6 +115,9 @@ export class Reloader {
     let unconfirmed: readonly string[] = [];
     const now = this.#steps.clock.now();
     if (outcome.kind === 'reloaded' && next) {
+      const formerTargets = new Map(this.#status.formerTargets);
+      for (const version of this.#steps.source.current.sortedVersions)
+        if (!version.retired) formerTargets.set(version.name, version.targets);
       try {
         unconfirmed = await this.#steps.apply(next);
       } catch (error) {
@@ -131,6 +134,7 @@ export class Reloader {
         trigger,
         failures,
         forced: outcome.forced,
+        formerTargets,
         lastFailure: undefined,
       };
       if (unconfirmed.length > 0) return { ...outcome, kind: 'incomplete', unconfirmed };

@@ -170,6 +170,34 @@ it('a retired version is not safe to stop if another version reaches its backend
   }
 });
 
+it.each([
+  ['names no backend any more', undefined],
+  ['names another backend', 'http://127.0.0.1:1'],
+])(
+  'a retired version is not safe to stop if its backend now serves another version, and it %s',
+  async (_name, upstream) => {
+    const { url } = await startBackend();
+    const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0' };
+    const snapshots = [
+      { '/v1': url, '/v2': 'http://127.0.0.1:1' },
+      { '/v1': { upstream, retired: true }, '/v2': url },
+      // A later edit changes nothing of it.
+      { '/v1': { upstream, retired: true, info: 'https://example.com' }, '/v2': url },
+    ].map((routes, edit) => {
+      const force = Object.fromEntries(['/v1', '/v2'].map((version) => [version, `edit ${edit}`]));
+      return snapshotFrom({ gateway, guard: { trial: 'off', force }, routes });
+    });
+    const running = await startGateway(snapshots[0] as Snapshot, { load: () => snapshots.shift() as Snapshot });
+    onTestFinished(() => running.close());
+    snapshots.shift();
+    for (let edit = 0; edit < 2; edit += 1) {
+      expect((await running.reload('admin')).kind).toBe('reloaded');
+      const [v1] = await stopStatuses(running.adminPort);
+      expect(v1).toMatchObject({ safe_to_stop: false, known: true, blocked_by: ['used by /v2'] });
+    }
+  },
+);
+
 describe('a retired version is not safe to stop while its backend has open requests of', () => {
   /** The status of `version` after a reload during a request. */
   const statusAfter = async (before: Snapshot, after: Snapshot, path: string, version: string) => {
