@@ -54,7 +54,9 @@ export function guardReload(before: AcceptedConfig, after: EditedConfig, use: Ve
         : []),
     ];
     const refusal = (message: string) => ({ version: old.name, message, force: forceLine([old.name]) });
-    const calls = isEnded(old, version, now) ? callRefusal(old, version, after.guard.quiet, use, now) : undefined;
+    const calls = endsWithin(after.guard.quiet, old, version, now)
+      ? callRefusal(old, version, after.guard.quiet, use, now)
+      : undefined;
     return [...known.map(refusal), ...(calls ? [{ ...refusal(calls.message), known: calls.known }] : [])];
   });
 }
@@ -77,9 +79,10 @@ export function isForced(name: string, before: AcceptedConfig, after: AcceptedCo
   return reason !== undefined && reason !== before.guard.force.get(name);
 }
 
-/** The versions that the edit retires or removes. */
-export function endedVersions(before: AcceptedConfig, after: AcceptedConfig, now: number): string[] {
-  const ended = before.sortedVersions.filter((old) => isEnded(old, after.versions.get(old.name), now));
+/** The versions that the edit retires or removes, now or within `guard.quiet`. */
+export function endedVersions(before: AcceptedConfig, after: EditedConfig, now: number): string[] {
+  const { quiet } = after.guard;
+  const ended = before.sortedVersions.filter((old) => endsWithin(quiet, old, after.versions.get(old.name), now));
   return ended.map(({ name }) => name);
 }
 
@@ -163,6 +166,14 @@ function isEnded(old: AcceptedVersion, version: AcceptedVersion | undefined, now
   return version === undefined || (stageOf(old, now) !== 'retired' && stageOf(version, now) === 'retired');
 }
 
+/**
+ * Also true if the gateway will begin to answer 410 by itself within `quiet`, ms, because of the edit: who calls now would get it then.
+ * A later end is an announcement.
+ */
+function endsWithin(quiet: number, old: AcceptedVersion, version: AcceptedVersion | undefined, now: number): boolean {
+  return isEnded(old, version, now) || isEnded(old, version, now + quiet);
+}
+
 /** Messages about a version that the edit retires or removes. */
 function endMessages(old: AcceptedVersion, version: AcceptedVersion | undefined, now: number): string[] {
   if (!isEnded(old, version, now)) return [];
@@ -182,9 +193,14 @@ function endInWords(old: AcceptedVersion, version: AcceptedVersion | undefined, 
   const wasTombstone = stageOf(old, now) === 'retired';
   return {
     wasTombstone,
-    what: `/${old.name} ${version === undefined ? 'is removed' : 'is retired'}`,
+    what: `/${old.name} ${version === undefined ? 'is removed' : `is retired${whenRetired(version, now)}`}`,
     clientsNote: wasTombstone ? ' Its clients would get 404 instead of 410.' : '',
   };
+}
+
+function whenRetired(version: AcceptedVersion, now: number): string {
+  const { sunset = now } = version;
+  return stageOf(version, now) === 'retired' ? '' : ` ${atAndIn(sunset, now)}, at its sunset`;
 }
 
 /** The message about the calls of a version that the edit ends. `quiet`: `guard.quiet`, ms. `known`: false if calls may be missing. */

@@ -14,11 +14,16 @@ export interface NewTarget extends TargetForm {
   /** The path segment: `v2`. */
   readonly version: string;
   readonly healthPath: string | undefined;
+  /** Requests are refused while no target is healthy. */
+  readonly needsHealth: boolean;
   /** How the version is answered now: a route that these targets do not answer either is not lost. */
   readonly currentForms: readonly TargetForm[];
   /** Another version of the edit with the same target, if this edit causes it: `v1`. */
   readonly sharedWith: string | undefined;
-  /** The version has this target already, and gets the requests of a target that the edit removes. One of these targets must work. */
+  /**
+   * The version has this target already. The edit removes another one, or refuses requests while no target is healthy. One of the kept
+   * targets must work.
+   */
   readonly isKept: boolean;
 }
 
@@ -31,19 +36,19 @@ export function newTargets(
   return after.sortedVersions.flatMap((version) => {
     const current = before.versions.get(version.name);
     const currentForms = current === undefined ? [] : formsOf(current, now);
-    const knownForms = new Set(currentForms.map(keyOf));
+    const [knownForms, knownRules] = [new Set(currentForms.map(keyOf)), new Set(currentForms.map(ruleKeyOf))];
     const nextForms = formsOf(version, now);
     const nextUrls = new Set(nextForms.map(({ url }) => url));
     const losesTarget = currentForms.some(({ url }) => !nextUrls.has(url));
     return nextForms
-      .filter((form) => losesTarget || !knownForms.has(keyOf(form)))
-      .map(({ healthPath, ...form }) => {
-        const isKept = knownForms.has(keyOf({ healthPath, ...form }));
+      .filter((form) => losesTarget || !knownRules.has(ruleKeyOf(form)))
+      .map((form) => {
+        const isKept = knownForms.has(keyOf(form));
         const isShared = (other: Version): boolean =>
           other.name !== version.name && formsOf(other, now).some(({ url }) => url === form.url);
         const wasUsed = currentForms.some(({ url }) => url === form.url);
         const sharedWith = wasUsed ? undefined : after.sortedVersions.find(isShared)?.name;
-        return { ...form, version: version.name, healthPath, currentForms, sharedWith, isKept };
+        return { ...form, version: version.name, currentForms, sharedWith, isKept };
       });
   });
 }
@@ -52,14 +57,22 @@ export function newTargets(
  * The targets that get requests of a version: none for a version that is retired without a waiver. An adapter sends its requests to the
  * targets of another version, which are compared as those of that version.
  */
-function formsOf(version: Version, now: number): (TargetForm & { readonly healthPath: string | undefined })[] {
+function formsOf(version: Version, now: number): CheckedForm[] {
   const { name, targets, tls, prefix, health, adapter } = version;
   if (adapter?.mode === 'serve' || stageWithWaivers(version, now) === 'retired') return [];
   const pathPrefix = prefix === 'forward' ? `/${name}` : '';
-  return targets.map(({ url }) => ({ url, tls, pathPrefix, healthPath: health.path }));
+  const needsHealth = health.onNoneHealthy === 'refuse';
+  return targets.map(({ url }) => ({ url, tls, pathPrefix, healthPath: health.path, needsHealth }));
 }
 
+type CheckedForm = TargetForm & Pick<NewTarget, 'healthPath' | 'needsHealth'>;
+
 /** Without TLS, the settings of TLS have no effect. */
-function keyOf({ url, tls, pathPrefix, healthPath }: TargetForm & { readonly healthPath: string | undefined }): string {
+function keyOf({ url, tls, pathPrefix, healthPath }: CheckedForm): string {
   return JSON.stringify([url, pathPrefix, healthPath, url.startsWith('https:') && tls]);
+}
+
+/** Requests that every target gets now may be refused once a target must be healthy. */
+function ruleKeyOf(form: CheckedForm): string {
+  return keyOf(form) + form.needsHealth;
 }

@@ -115,8 +115,9 @@ async function selfFault(
 }
 
 function messageOf(target: NewTarget, failure: TrialFailure, limitMs: number, before: Snapshot): string {
+  const becomesStrict = target.needsHealth && before.versions.get(target.version)?.health.onNoneHealthy !== 'refuse';
   const form = target.isKept
-    ? `/${target.version} keeps the target ${target.url}, which`
+    ? `/${target.version} ${becomesStrict ? 'refuses requests while no target is healthy (on_none_healthy), and ' : ''}keeps the target ${target.url}, which`
     : before.versions.get(target.version)?.targets.some(({ url }) => url === target.url)
       ? `${target.url} would get the requests of /${target.version} in another form, and`
       : `/${target.version} gets the target ${target.url}, which`;

@@ -234,6 +234,22 @@ describe('an edit is refused', () => {
     expect(messages(before, before, use)).toEqual([]);
   });
 
+  it.each([
+    ['within guard.quiet', '2026-11-22T11:00:00Z', 1],
+    ['later', '2026-11-23T12:00:00Z', 0],
+  ])('that lets a version in use end by itself %s', (_name, sunset, count) => {
+    const served = { ...deprecated, sunset, after_sunset: 'serve' };
+    const found = messages({ '/v1': served }, { '/v1': { ...served, after_sunset: 'gone' } }, calledAt(now - 3000));
+    expect(found).toHaveLength(count);
+    if (count > 0)
+      expect(found[0]).toMatch(
+        /^\/v1 is retired at 2026-11-22T11:00:00Z, in 23 h, at its sunset, and was last called 3 s ago/,
+      );
+    // It was announced before the edit.
+    const gone = { ...served, after_sunset: 'gone' };
+    expect(messages({ '/v1': gone }, { '/v1': { ...gone, info: 'https://example.com' } }, calledAt(now))).toEqual([]);
+  });
+
   it('unless guard.quiet is off', () => {
     const use = calledAt(now);
     const after = { '/v1': { ...ended, retired: true } };

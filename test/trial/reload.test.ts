@@ -103,6 +103,23 @@ it('refuses a target whose health path is not answered 2xx or 3xx', async () => 
   expect(reasonsOf(outcome)).toContain('its health path is answered 503');
 });
 
+it.each([503, 200])('refuses to require healthy targets if none is: the health path is answered %i', async (status) => {
+  const backend = await startBackend((path) => (path === '/health' ? status : isV2(path)));
+  const routes = (more: object) => {
+    const health = { path: '/health', interval: '100ms', ...more };
+    return { guard: short, routes: { '/v2': { upstream: backend.url, prefix: 'forward', health } } };
+  };
+  const { edit, get } = await startEdited(routes({}));
+  expect(await get('/v2/cocktails')).toEqual([200]);
+  const outcome = await edit(routes({ on_none_healthy: 'refuse' }));
+  if (status === 200) expect(outcome.kind).toBe('reloaded');
+  else
+    expect(reasonsOf(outcome)).toMatch(
+      /^\/v2 refuses requests while no target is healthy \(on_none_healthy\), and keeps the target \S+, which is not healthy: its health path is answered 503/,
+    );
+  expect(await get('/v2/cocktails')).toEqual([200]);
+});
+
 it('waits for a target that is just starting', async () => {
   const { edit, get, withV2, notices } = await startTwo({ trial: '60s' });
   const url = await freeUrl();
