@@ -79,7 +79,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     !plannedAnswers[answerOf({ version })].isRefusal && !isRefusedAlready({ version });
   const planned = tooLarge.filter(isServed).map(plannedTooLarge);
   const servedAndChanged = changed.filter((version) => isServed({ version }));
-  const { missing, pending } = await missingEvidence(queries, query, isCut, servedAndChanged);
+  const { missing, pending } = await missingEvidence(queries, query, isCut, servedAndChanged, recorded);
   if (running === undefined && recorded === undefined) missing.push(unknownAnswers);
   // Checked last. A query that fails returns no rows, which would look as if no client had called.
   if (queries.problem !== undefined) return undefined;

@@ -1,3 +1,4 @@
+import type { AnswerSettings } from '../config/answerSettings.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { CallEvidence } from '../evidence/callEvidence.ts';
 import type { Remark } from '../evidence/remark.ts';
@@ -10,12 +11,14 @@ import type { PlanQuery } from './plan.ts';
  * Why clients may send requests that the candidate refuses, although the ledger has none of them: the ledger does not cover
  * `guard.quiet`, counts are missing, or requests are not answered yet. Empty if it is known. `isCut`: whether the candidate refuses the whole version,
  * which the running configuration serves. `changed`: the versions of which it may refuse some requests by a limit or an adapter.
+ * `recorded`: without a running configuration, the ledger tells which versions were served.
  */
 export async function missingEvidence(
   queries: Pick<UsageQueries, 'coverage' | 'problem' | 'sizesSince'>,
   { candidate, running, since, now, live }: PlanQuery,
   isCut: (version: string) => boolean,
   changed: readonly string[],
+  recorded: AnswerSettings | undefined,
 ): Promise<{ readonly missing: Remark[]; readonly pending: Remark[] }> {
   const quiet = candidate.guard.quiet > 0 ? candidate.guard.quiet : now - since;
   const askedOf = (version: string) => {
@@ -23,7 +26,12 @@ export async function missingEvidence(
   };
   const found: CallEvidence[] = [];
   const unanswered: Remark[] = [];
-  const versions = [...candidate.versions.keys(), ...(running?.versions.keys() ?? []), ...(live?.keys() ?? [])];
+  const versions = [
+    ...candidate.versions.keys(),
+    ...(running?.versions.keys() ?? []),
+    ...(live?.keys() ?? []),
+    ...Object.keys(recorded?.bodies ?? {}),
+  ];
   for (const version of new Set(versions)) {
     if (!isCut(version) && !refusesMore(candidate.versions.get(version), running?.versions.get(version), running))
       continue;

@@ -2,6 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { FleetOperations } from '../../../gateway/admin/operations.ts';
+import { answerSettingsOf } from '../../../gateway/config/answerSettings.ts';
+import { snapshotFrom } from '../../../gateway/config/load.ts';
 import type { UsageQueries } from '../../../gateway/usage/usageQueries.ts';
 import { fleetOf } from '../../browser/dashboardGateway.ts';
 import { noUsage } from '../../browser/sampleUsage.ts';
@@ -136,6 +138,23 @@ describe('without a gateway', () => {
     const v2 = await retireV2();
     expect([v2.code, v2.stdout]).toEqual([0, expect.stringContaining('/v1 is refused already: 3 requests')]);
   });
+
+  it.each([
+    ['an hour', hour, 3],
+    ['a month', 30 * day, 0],
+  ])(
+    'does not know who calls a version that the file lacks: nobody in %s of records',
+    async (_period, covered, code) => {
+      const { file, ledger } = ledgerWith([], Date.now() - covered);
+      const served = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1', '/v2': 'http://127.0.0.1:1' } });
+      ledger.configure({ ...ledger.settings, answers: answerSettingsOf(served) });
+      ledger.add([]);
+      ledger.close();
+      const folder = folderWith('routes: { /v2: "http://127.0.0.1:1" }\n');
+      const { code: found, stdout } = await runIn(folder, ['plan', 'new.yaml', '--store', file]);
+      expect([found, stdout]).toEqual([code, expect.anything()]);
+    },
+  );
 
   it.each([
     [['new.yaml', '--store', 'nothing.db'], 'nothing.db cannot be read as a usage ledger: '],
