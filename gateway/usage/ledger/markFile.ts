@@ -133,27 +133,30 @@ function viaTemporary(file: string, content: Buffer, publish: (temporary: string
 }
 
 function contentOf(marks: readonly CallMark[]): Buffer {
-  const content = Buffer.alloc(fileBytes);
-  content.write(magic, 'latin1');
-  for (let at = tableBytes; at < fileBytes; at += bytesPerSlot) content.writeDoubleLE(unused, at);
+  // Little-endian, as on every platform of Node.
+  const slots = new Float64Array(fileBytes / bytesPerSlot).fill(unused, slotsPerTable);
   for (const { process, version, at } of marks) {
-    const offset = offsetOf(process, version === '' ? sharedSlot : Number(version.slice(1)));
-    content.writeDoubleLE(Math.max(at, content.readDoubleLE(offset)), offset);
+    const slot = offsetOf(process, version === '' ? sharedSlot : Number(version.slice(1))) / bytesPerSlot;
+    slots[slot] = Math.max(at, slots[slot] ?? unused);
   }
+  const content = Buffer.from(slots.buffer);
+  content.write(magic, 'latin1');
   return content;
 }
 
 /** Undefined if the content has another form. */
 function marksIn(content: Buffer): CallMark[] | undefined {
   if (content.length !== fileBytes || content.toString('latin1', 0, magic.length) !== magic) return undefined;
+  // A copy, because the numbers of the buffer need not be aligned.
+  const slots = new Float64Array(new Uint8Array(content).buffer);
   const marks: CallMark[] = [];
-  for (let process = 0; process < maxMarkingProcesses; process += 1) {
-    for (let slot = 0; slot < slotsPerTable; slot += 1) {
-      const at = content.readDoubleLE(offsetOf(process, slot));
-      if (at === unused) continue;
-      if (!Number.isSafeInteger(at) || at <= 0) return undefined;
-      marks.push({ process, version: slot === sharedSlot ? '' : `v${slot}`, at });
-    }
+  for (let at = slotsPerTable; at < slots.length; at += 1) {
+    const mark = slots[at] ?? unused;
+    if (mark === unused) continue;
+    if (!Number.isSafeInteger(mark) || mark <= 0) return undefined;
+    const slot = at % slotsPerTable;
+    const process = Math.floor(at / slotsPerTable) - 1;
+    marks.push({ process, version: slot === sharedSlot ? '' : `v${slot}`, at: mark });
   }
   return marks;
 }
