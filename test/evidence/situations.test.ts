@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
@@ -11,12 +11,12 @@ import { refusedUrl } from '../support/gateway.ts';
 import { gatewayMain } from '../support/gatewayMain.ts';
 import { coverTenDays } from '../support/ledgerWith.ts';
 import { type Running, run } from '../support/process.ts';
+import { startBackend as startKnowing } from '../trial/candidates.ts';
 
 // Situations of one gateway in which a command or the guard said yes without evidence. Each test runs the gateway as a process and asks
 // it as an operator does. Others are in test/trial (new targets), test/wire/missingCounterparts.test.ts, test/browser,
 // test/usage/report/trend.test.ts and test/cli/output/periods.test.ts. Those of a fleet are in test/fleet/evidence.test.ts.
 
-// Longer than a busy machine needs to start several processes.
 const ended = { deprecation: '2026-01-01', sunset: '2026-02-01' };
 
 interface Served {
@@ -27,8 +27,9 @@ interface Served {
 }
 
 function write(folder: string, routes: object, more: object = {}): void {
-  const listeners = { listen: '127.0.0.1:0', admin: '127.0.0.1:0' };
-  const document = { routes, gateway: listeners, usage: { store: 'usage.db' }, ...more };
+  const { gateway, ...others } = more as Record<string, object>;
+  const listeners = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', ...gateway };
+  const document = { routes, gateway: listeners, usage: { store: 'usage.db' }, ...others };
   writeFileSync(join(folder, 'routes.yaml'), stringify(document));
 }
 
@@ -122,6 +123,73 @@ function removeLedger(store: string): void {
   for (const suffix of ['', '-wal', '-shm', '.calls']) rmSync(`${store}${suffix}`, { force: true });
 }
 
+describe('candidate:', () => {
+  const isV1 = (path: string): boolean => /^\/drinks/.test(path);
+  const isV2 = (path: string): boolean => /^\/v2\/cocktails/.test(path);
+
+  /** A gateway whose ledger covers ten days and has recent requests of both versions. */
+  async function startUsed() {
+    const [v1, v2] = [(await startKnowing(isV1)).url, (await startKnowing(isV2)).url];
+    const routes = { '/v1': v1, '/v2': { upstream: v2, prefix: 'forward' } };
+    const folder = temporaryFolder();
+    const more = { guard: { trial: '1s' } };
+    write(folder, routes, more);
+    coverTenDays(join(folder, 'usage.db'));
+    const gateway = await start(folder);
+    const post = { method: 'POST', body: JSON.stringify({ name: 'Negroni' }) };
+    for (const path of ['/v1/drinks', '/v2/cocktails']) expect(await statusOf(gateway.url + path)).toBe(200);
+    expect((await fetch(`${gateway.url}/v2/cocktails`, post)).status).toBe(200);
+    return { gateway, v1, routes, more };
+  }
+
+  it.each<[string, (used: Awaited<ReturnType<typeof startUsed>>) => object | Promise<object>, RegExp]>([
+    [
+      '`/v2` to a port where nothing listens',
+      async () => ({ '/v2': { upstream: await refusedUrl(), prefix: 'forward' } }),
+      /ECONNREFUSED/,
+    ],
+    ['`/v2` to the gateway itself', ({ gateway }) => ({ '/v2': gateway.url }), /this gateway itself/],
+    ["`/v2` to v1's backend", ({ v1 }) => ({ '/v2': { upstream: v1, prefix: 'forward' } }), /GET \/cocktails 404/],
+    [
+      '`prefix: forward` → `strip`',
+      ({ routes }) => ({ '/v2': { ...routes['/v2'], prefix: 'strip' } }),
+      /GET \/cocktails 404/,
+    ],
+    [
+      '`defaults.limits.body: 1`',
+      () => ({ defaults: { limits: { body: 1 } } }),
+      /\/v2 answers 413 to requests that it serves now/,
+    ],
+    [
+      '`gateway.base_path: /api`',
+      () => ({ gateway: { base_path: '/api' } }),
+      /\/v2 is answered 404 at its present paths/,
+    ],
+  ])('%s', async (_name, edit, reason) => {
+    const used = await startUsed();
+    const { gateway, routes, more } = used;
+    const { '/v2': v2 = routes['/v2'], ...others } = (await edit(used)) as Record<string, object>;
+    const file = join(temporaryFolder(), 'routes.yaml');
+    const candidate = { ...more, ...others };
+    write(dirname(file), { ...routes, '/v2': v2 }, candidate);
+    const check = await ask(gateway, 'check', file, '--against-running');
+    expect([check.code, check.stdout + check.stderr]).toEqual([1, expect.stringMatching(reason)]);
+    write(gateway.folder, { ...routes, '/v2': v2 }, candidate);
+    await eventually(async () =>
+      expect((await ask(gateway, 'status')).stdout).toMatch(/after an edit of the file (?:was rejected|was refused)/),
+    );
+    expect(await statusOf(`${gateway.url}/v2/cocktails`)).toBe(200);
+  });
+
+  it('`plan NEW --store LEDGER` with a changed `base_path`', async () => {
+    const { gateway, routes, more } = await startUsed();
+    await stop(gateway);
+    write(gateway.folder, routes, { ...more, gateway: { base_path: '/api' } });
+    const { code, stdout } = await runIn(gateway.folder, ['plan', 'routes.yaml', '--store', 'usage.db']);
+    expect([code, stdout]).toEqual([1, expect.stringContaining('2 clients would lose 3 of the 3 requests')]);
+  });
+});
+
 it('tombstone that is still called (requests of 6 clients refused within seconds)', async () => {
   const { url: upstream } = await startBackend(() => okAnswer);
   const folder = temporaryFolder();
@@ -160,8 +228,7 @@ it("`can-retire` asked of a second gateway's default admin address", async () =>
   const gateway = await start(first);
   // The file of another project, whose gateway would have the same address.
   const other = temporaryFolder();
-  const listeners = { listen: '127.0.0.1:0', admin: gateway.admin };
-  write(other, routes, { gateway: listeners });
+  write(other, routes, { gateway: { admin: gateway.admin } });
   const answer = await runIn(other, ['can-retire', '/v1']);
   const [firstLine] = answer.stdout.split('\n');
   expect(firstLine).toMatch(/^Gateway \S+ at http:\/\/127\.0\.0\.1:\d+ uses /);

@@ -16,8 +16,6 @@ import { hang, type Receiver, secret, startReceiver } from './receiver.ts';
 
 const dayMs = 86_400_000;
 const inDays = (days: number): string => new Date(Date.now() + days * dayMs).toISOString();
-// Above the time in which a busy machine starts a process.
-
 /** A gateway as a process of its own. Its v1 is deprecated and ends in 25 days. */
 async function start(receivers: readonly Receiver[], more: object = {}, v1: object = {}) {
   const folder = temporaryFolder();

@@ -19,8 +19,6 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-// Longer than a busy machine needs to start two processes.
-
 const call = async ({ port }: FleetGateway, key: string) =>
   (await ask(port, get('/v1/drinks', `X-Client-Id: ${key}`))).status;
 

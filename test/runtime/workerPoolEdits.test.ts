@@ -6,8 +6,6 @@ import { eventually } from '../support/eventually.ts';
 import { refusedUrl } from '../support/gateway.ts';
 import { type StartedGateway, startWorkers } from './startWorkers.ts';
 
-// Above the time in which a busy machine starts a process.
-
 async function send({ port }: StartedGateway, path: string, times: number): Promise<Set<number>> {
   const statuses = new Set<number>();
   for (let sent = 0; sent < times; sent += 1) {

@@ -6,8 +6,6 @@ import { temporaryFolder } from '../../config/temporary.ts';
 import { gatewayMain } from '../../support/gatewayMain.ts';
 import { type Running, run } from '../../support/process.ts';
 
-// Above the time in which a busy machine starts a process.
-
 function routesWith(store: string, drain: string): string {
   const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain };
   return JSON.stringify({ routes: { '/v1': 'http://127.0.0.1:1' }, gateway, usage: { store } });
