@@ -1,5 +1,6 @@
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
@@ -52,6 +53,8 @@ class Gateway {
   #folders = 0;
   /** How far the clock of the present run is off, ms. */
   #skew = 0;
+  /** When the present run began. */
+  #began = start;
   #ledger: Ledger | undefined;
   #marker: CallMarker | undefined;
   #unflushed: UsageRow[] = [];
@@ -71,10 +74,17 @@ class Gateway {
   run(skew: number): void {
     this.events.push(`run, clock ${skew / second} s`);
     this.#skew = skew;
+    this.#began = this.now;
     const clock = { now: () => this.now + this.#skew, monotonic: () => this.now };
     const marks = CallMarks.open(this.store, clock.now());
     this.#ledger = Ledger.open({ store: this.store, retention: 400 * 24 * 60 * minute }, { clock, marks });
     this.#marker = new CallMarker(marks.files, 0);
+  }
+
+  /** What happened before has times of the wrong clock. */
+  correctClock(): void {
+    if (this.#skew !== 0) this.events.push('the clock is corrected');
+    this.#skew = 0;
   }
 
   call(version: string): void {
@@ -108,7 +118,7 @@ class Gateway {
     copyLedger(before, this.store);
   }
 
-  /** A backup of the ledger while the gateway runs. */
+  /** A backup of the folder, while the gateway runs or at rest. */
   backUp(): void {
     this.events.push('backup');
     this.#backup = this.#copyLedger();
@@ -128,7 +138,19 @@ class Gateway {
     this.restore();
     this.events.push(`restore the marks, ${how}`);
     if (how === 'new files') rmSync(markFileOf(this.store));
+    else this.#ageMarks();
     copyFileSync(markFileOf(this.#backup), markFileOf(this.store));
+  }
+
+  /** A history takes milliseconds. The time of a change of a file cannot be set, so the time when the run made the file is. */
+  #ageMarks(): void {
+    const database = new DatabaseSync(this.store);
+    const [bootId, id, changedAt] = String(
+      database.prepare("SELECT value FROM meta WHERE key = 'marks'").get()?.['value'],
+    ).split(' ');
+    const madeAt = Number(changedAt) - (this.now - this.#began);
+    database.prepare("UPDATE meta SET value = ? WHERE key = 'marks'").run(`${bootId} ${id} ${madeAt}`);
+    database.close();
   }
 
   loseMarks(): void {
@@ -228,11 +250,14 @@ async function play(seed: number, root: string): Promise<{ readonly wrong: strin
       const action = random();
       if (action < 0.35) gateway.call(pick('v1', 'v1', 'v2'));
       else if (action < 0.45) gateway.backUp();
+      else if (action < 0.5) gateway.correctClock();
       else gateway.flush();
     }
     if (run === runs) break;
-    if (random() < 0.4) gateway.end();
-    else gateway.crash();
+    if (random() < 0.4) {
+      gateway.end();
+      if (random() < 0.2) gateway.backUp();
+    } else gateway.crash();
     gateway.now += pick(second, 10 * second, 30 * second, 5 * minute, 20 * minute);
     const fate = random();
     if (fate < 0.15) gateway.restore();

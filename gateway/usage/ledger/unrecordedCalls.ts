@@ -14,6 +14,7 @@ const maxCountingDelayMs = 60_000;
 const endedUncounted = 'the gateway ended before it had counted them';
 const countsNow = `${endedUncounted}, and retire.ignore_clients has changed since`;
 const replacedMarks = 'the file with the marks of calls was removed, damaged or replaced while the gateway was stopped';
+const missingRun = 'a later run has marked calls, and the ledger lacks it: its journal was removed, or it is a copy';
 
 /** What the ledger has of a run: where it wrote its marks. */
 export interface RecordedMarks {
@@ -89,7 +90,8 @@ function lossOfAll(
     return { version: '', from: Math.min(from, now), until: now, reason: `Calls may be missing: ${cause}.` };
   };
   // A folder from a backup says, too, that its run ended cleanly. What was called after the backup is not known.
-  if (closed) return found && marks && file === undefined ? loss(seen, replacedMarks) : undefined;
+  if (closed && marks) return found && file === undefined ? loss(seen, replacedMarks) : undefined;
+  if (closed) return found && found.found.length > 0 ? loss(seen, missingRun) : undefined;
   const lastMark = Math.max(0, ...(found?.marks ?? []).map(({ at }) => at));
   const isUntouched =
     file !== undefined && marks !== undefined && file.changedAt <= Math.max(lastMark, marks.file.changedAt) + writingMs;
