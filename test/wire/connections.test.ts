@@ -16,6 +16,19 @@ describe('a client connection', () => {
     expect(backend.connections).toHaveLength(1);
   });
 
+  it.each([
+    ['Content-Length', ['Content-Length: 5'], 'hello'],
+    ['chunked', ['Transfer-Encoding: chunked'], '5\r\nhello\r\n0\r\n\r\n'],
+  ])('to the backend is used again after a request with a body, %s', async (_framing, fields, body) => {
+    const { backend, client } = await startWire(({ target }) => answer(200, target));
+    for (let index = 0; index < 5; index += 1) {
+      client.send(`${message(`POST /v1/${index} HTTP/1.1`, 'Host: api.test', ...fields)}${body}`);
+      expect((await client.response()).body).toBe(`/${index}`);
+    }
+    expect(backend.requests).toHaveLength(5);
+    expect(backend.connections).toHaveLength(1);
+  });
+
   it('stays open after a 404', async () => {
     const { client } = await startWire(({ target }) => answer(200, target));
     client.send(get('/nothing') + get('/v1/x'));

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Answer } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
@@ -106,6 +107,23 @@ describe('any protocol is tunnelled once the backend has switched', () => {
     const { client } = await start([{ write: switching }, { wait: 50 }, { reset: true }]);
     client.send(get('/v1/chat', ...upgrading));
     await client.response();
+    await client.closed();
+  });
+
+  it('an open tunnel is not closed after idle, and one with a half-close is', async () => {
+    const silent: Answer = [
+      { write: switching },
+      { take: (socket) => socket.on('data', (data) => socket.write(data)) },
+    ];
+    const { client } = await start(silent, { timeouts: { idle: '200ms', stream_idle: 'off' } });
+    client.send(get('/v1/chat', ...upgrading));
+    await client.response();
+    for (const word of ['one', 'two']) {
+      client.send(word);
+      expect(await client.bytes(3)).toBe(word);
+      await sleep(600);
+    }
+    client.end();
     await client.closed();
   });
 
