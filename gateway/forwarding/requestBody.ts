@@ -25,7 +25,7 @@ const graceMs = 60_000;
 const msPerByte = 2;
 
 /** Limits how long a client may pause within its body. */
-class PauseLimit {
+export class PauseLimit {
   readonly #idle: number;
   // How long the client may still pause in total, ms.
   #allowance = graceMs;

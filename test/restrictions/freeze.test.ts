@@ -283,6 +283,18 @@ it('refuses an edit that would refuse clients which are served now', async () =>
 });
 
 describe('a freeze with mode: report', () => {
+  it('names twenty of the new clients of a period, and counts the others', async () => {
+    const { call, passTo, clock, notices, printed } = await frozen({ freeze: { ...freeze, mode: 'report' } });
+    await call('first');
+    await passTo(clock.time + 31_000);
+    await printed(/first call/);
+    notices.length = 0;
+    for (let client = 0; client < 23; client += 1) await call(`new-${client}`);
+    await passTo(clock.time + 31_000);
+    await printed(/^\/v1 has 3 more new clients in the last seconds$/);
+    expect(notices.filter((line) => line.startsWith('new client of /v1'))).toHaveLength(20);
+  });
+
   it('serves new clients, and names each of them once', async () => {
     const { call, clock, passTo, notices, printed } = await frozen({ freeze: { from: '2027-01-01' } });
     expect([await call('old-key'), await call('new-key'), await call('new-key')]).toEqual([200, 200, 200]);
