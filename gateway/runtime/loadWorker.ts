@@ -2,11 +2,11 @@ import { parentPort } from 'node:worker_threads';
 import { ParsedContracts } from '../config/contracts.ts';
 import { UnreadableFileError } from '../config/fault.ts';
 import { parseConfig } from '../config/load.ts';
-import type { LoadReply, LoadRequest } from '../config/loadThread.ts';
 import { readRoutes } from '../config/location.ts';
 import { digestOf, digestOfFailure } from '../config/referencedFiles.ts';
 import { fromPlain, toPlain } from '../config/transfer.ts';
 import { prepareAdaptersAndGrease } from './adapterCheck.ts';
+import type { LoadReply, LoadRequest } from './loadThread.ts';
 
 // The entry point of the thread that loads a routes.yaml. It keeps the contracts that it has parsed.
 

@@ -13,6 +13,7 @@ export interface Import {
 }
 
 const dynamicImport = /\bimport\('([^']+)'\)/g;
+const threadEntry = /\bthreadFile\('([^']+)'\)/g;
 const staticImport = /^(?:import|export)\s+(?:([^'";]*?)\s+from\s+)?'([^']+)'/gm;
 
 /** Every `.ts` file below `folder`, as a path from the root of the project. */
@@ -34,6 +35,13 @@ export function importsOf(file: string): Import[] {
       importOf(file, specifier, { typeOnly: false, isDynamic: true }),
     ),
   ];
+}
+
+/** The entry points of the threads that a file starts. They import the types of its messages, so the two form no chain. */
+export function threadEntriesOf(file: string): Import[] {
+  return [...readFileSync(file, 'utf8').matchAll(threadEntry)].map(([, entry = '']) => {
+    return { from: file, to: `gateway/${entry}.ts`, relative: true, typeOnly: false, isDynamic: true };
+  });
 }
 
 function importOf(file: string, specifier: string, kind: Pick<Import, 'typeOnly' | 'isDynamic'>): Import {

@@ -8,6 +8,7 @@ import { type RunningGateway, startGateway } from '../../runtime/gateway.ts';
 import { serveInProcess } from '../../runtime/inProcess.ts';
 import { ledgerSettingsOf } from '../../runtime/ledgerMaintenance.ts';
 import { tooFewOpenFiles } from '../../runtime/openFiles.ts';
+import { ReloadOnEdits, RoutesFile, type StartOptions } from '../../runtime/routesFile.ts';
 import type { Serve } from '../../runtime/serving.ts';
 import { isWorker, runWorker } from '../../runtime/worker.ts';
 import { WorkerPool } from '../../runtime/workerPool.ts';
@@ -20,7 +21,6 @@ import type { AddCommand, ExitCode, Io } from '../io.ts';
 import { configOption, listenArgument } from '../options.ts';
 import { banner, listenFailure } from '../start/messages.ts';
 import { keepYoungGenerationSmall, shutDown, stopSignal } from '../start/process.ts';
-import { ReloadOnEdits, RoutesFile, type StartOptions } from '../start/routesFile.ts';
 
 /** How long the last counts may take to reach the shared store of a fleet. */
 const fleetStopMs = 2000;

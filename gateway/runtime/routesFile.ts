@@ -1,16 +1,15 @@
 import { resolve } from 'node:path';
-import { formatFault } from '../../config/fault.ts';
-import { parseConfig } from '../../config/load.ts';
-import { LoadThread } from '../../config/loadThread.ts';
-import { readRoutes, replacedLinkFault } from '../../config/location.ts';
-import { digestOf } from '../../config/referencedFiles.ts';
-import type { Snapshot } from '../../config/snapshot.ts';
-import { WatchedFiles } from '../../config/watchedFiles.ts';
-import type { Trigger } from '../../observability/report.ts';
-import { prepareAdaptersAndGrease } from '../../runtime/adapterCheck.ts';
-import type { RunningGateway } from '../../runtime/gateway.ts';
-import { outcomeLines } from '../../runtime/outcomeLines.ts';
-import type { Io } from '../io.ts';
+import { formatFault } from '../config/fault.ts';
+import { parseConfig } from '../config/load.ts';
+import { readRoutes, replacedLinkFault } from '../config/location.ts';
+import { digestOf } from '../config/referencedFiles.ts';
+import type { Snapshot } from '../config/snapshot.ts';
+import { WatchedFiles } from '../config/watchedFiles.ts';
+import type { Trigger } from '../observability/report.ts';
+import { prepareAdaptersAndGrease } from './adapterCheck.ts';
+import type { RunningGateway } from './gateway.ts';
+import { LoadThread } from './loadThread.ts';
+import { outcomeLines } from './outcomeLines.ts';
 
 /** The file to serve, and addresses that override it. */
 export interface StartOptions {
@@ -19,14 +18,22 @@ export interface StartOptions {
   readonly admin?: string;
 }
 
+/** The environment of the process, and where it prints. Relative paths are resolved from `cwd`. */
+interface ProcessIo {
+  readonly stdout: { write(text: string): unknown };
+  readonly stderr: { write(text: string): unknown };
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
+}
+
 /** Reads the routes.yaml of a gateway, at the start and for each reload. */
 export class RoutesFile {
   readonly path: string;
   readonly #options: StartOptions;
-  readonly #io: Io;
+  readonly #io: ProcessIo;
   #thread: LoadThread | undefined;
 
-  constructor(options: StartOptions, io: Io) {
+  constructor(options: StartOptions, io: ProcessIo) {
     this.path = resolve(io.cwd, options.config);
     this.#options = options;
     this.#io = io;
@@ -83,14 +90,14 @@ export class RoutesFile {
 /** Reloads on SIGHUP, and when routes.yaml or one of its contracts changes. */
 export class ReloadOnEdits {
   readonly #file: RoutesFile;
-  readonly #io: Io;
+  readonly #io: ProcessIo;
   readonly #watched = new WatchedFiles((content) => void this.#reload('file', content), {
     lastReadDigest: () => this.#file.lastReadDigest,
     isRejected: () => this.#running?.config.lastFailure !== undefined,
   });
   #running: RunningGateway | undefined;
 
-  constructor(file: RoutesFile, io: Io) {
+  constructor(file: RoutesFile, io: ProcessIo) {
     this.#file = file;
     this.#io = io;
   }

@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads';
+import { ConfigError, type Fault } from '../config/fault.ts';
+import type { Overrides } from '../config/load.ts';
+import { realPathOf, replacedLinkFault } from '../config/location.ts';
+import type { Snapshot } from '../config/snapshot.ts';
+import { fromPlainInSlices, type PlainSnapshot, toPlain } from '../config/transfer.ts';
 import { threadFile } from '../shared/packageFiles.ts';
-import { ConfigError, type Fault } from './fault.ts';
-import type { Overrides } from './load.ts';
-import { realPathOf, replacedLinkFault } from './location.ts';
-import type { Snapshot } from './snapshot.ts';
-import { fromPlainInSlices, type PlainSnapshot, toPlain } from './transfer.ts';
 
 export interface LoadThreadOptions {
   /** As `Fault.file`; relative to `cwd`. */

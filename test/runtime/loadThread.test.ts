@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ConfigError } from '../../gateway/config/fault.ts';
 import { loadSnapshot } from '../../gateway/config/load.ts';
-import { type LoadLimits, LoadThread } from '../../gateway/config/loadThread.ts';
-import { temporaryFolder } from './temporary.ts';
+import { type LoadLimits, LoadThread } from '../../gateway/runtime/loadThread.ts';
+import { temporaryFolder } from '../config/temporary.ts';
 
 const routes = (more = '') => `
 routes:
