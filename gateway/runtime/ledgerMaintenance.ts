@@ -78,8 +78,8 @@ export function usageSinkOf(
       const unknown = { version: '', from: until || now, until: now, reason: `Calls may be missing: ${cause}.` };
       const losses = marks ? lossesOf(marks, () => until, now, cause) : isClean ? [] : [unknown];
       for (const { at } of marks ?? []) onCounted(process, at);
-      if (losses.length === 0) return;
-      fleet?.onLosses(losses);
+      if (losses.length === 0 && isClean) return;
+      if (losses.length > 0) fleet?.onLosses(losses);
       ledger.addLosses(losses, { process, until: countedUntil.get(process) ?? 0 });
     },
   };

@@ -1,11 +1,14 @@
 import { statSync } from 'node:fs';
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { Loss } from '../../evidence/coverage.ts';
-import { marksBeside } from './callMarks.ts';
+import { type MarksAtStart, marksBeside } from './callMarks.ts';
 import { failureOf } from './failure.ts';
 import { openLedgerFileToRead } from './file.ts';
 import { lossesVersion, schemaVersion } from './schema.ts';
-import { unrecordedCalls } from './unrecordedCalls.ts';
+import { unrecordedCalls, unwrittenTime } from './unrecordedCalls.ts';
+
+// Far more than one answer needs.
+const maxStatements = 200;
 
 export type LedgerValue = string | number | readonly number[] | readonly string[];
 
@@ -92,6 +95,10 @@ export class LedgerFile implements LedgerDatabase {
   readonly #file: string;
   readonly #inode: number | undefined;
   readonly #database: DatabaseSync;
+  /** By their SQL. SQLite prepares them again if the schema has changed. */
+  readonly #statements = new Map<string, StatementSync>();
+  /** Between `begin` and `end`: the marks of calls, once they were read. */
+  #marks: MarksAtStart | undefined;
 
   /** @throws Error with the reason why `file` cannot be read, without its name */
   constructor(file: string) {
@@ -106,11 +113,11 @@ export class LedgerFile implements LedgerDatabase {
   }
 
   async schemaVersion(): Promise<number> {
-    return Number(this.#database.prepare('PRAGMA user_version').get()?.['user_version']);
+    return Number(this.#prepared('PRAGMA user_version').get()?.['user_version']);
   }
 
   async all<Row extends object>(sql: string, values: readonly LedgerValue[]): Promise<Row[]> {
-    const rows = this.#database.prepare(sql).all(...values.map(boundValue));
+    const rows = this.#prepared(sql).all(...values.map(boundValue));
     return rows as (Record<string, SQLInputValue> & Row)[];
   }
 
@@ -119,13 +126,27 @@ export class LedgerFile implements LedgerDatabase {
   }
 
   async end(): Promise<void> {
+    this.#marks = undefined;
     if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('COMMIT');
   }
 
-  /** The calls that the gateway of this file has not recorded. `now`: epoch ms. */
-  async unrecordedCalls(now: number): Promise<readonly Loss[]> {
-    if ((await this.schemaVersion()) < lossesVersion) return [];
-    return unrecordedCalls(this.#database, marksBeside(this.#file, now), now);
+  /** The calls that the gateway of this file has not recorded. `now`: epoch ms. `maxGap`: a pause without a write that is tolerated, ms. */
+  async unrecordedCalls(now: number, maxGap: number): Promise<readonly Loss[]> {
+    const unwritten = unwrittenTime(this.#database, now, maxGap);
+    if ((await this.schemaVersion()) < lossesVersion) return unwritten;
+    // Marks that are made later are of calls after the question.
+    const marks = this.#marks ?? marksBeside(this.#file, now);
+    if (this.#database.isTransaction) this.#marks = marks;
+    return [...unwritten, ...unrecordedCalls(this.#database, marks, now)];
+  }
+
+  #prepared(sql: string): StatementSync {
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    if (this.#statements.size >= maxStatements) this.#statements.clear();
+    const statement = this.#database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
   }
 
   problemOf(error: unknown): string {

@@ -54,6 +54,8 @@ export class Ledger implements WritableLedger {
   readonly #counted = new Map<number, number>();
   /** Losses that are not written yet. */
   #losses: readonly Loss[] = [];
+  /** When a process last ended before it had counted its calls, epoch ms; undefined once that is written. */
+  #uncountedAt: number | undefined;
   readonly #marksAtStart: MarksAtStart | undefined;
   readonly #continuesRun: boolean;
   /** Whether the runs of earlier processes or threads are closed. */
@@ -167,6 +169,8 @@ export class Ledger implements WritableLedger {
 
   addLosses(losses: readonly Loss[], counted: CountedMark): void {
     this.#losses = [...this.#losses, ...losses];
+    this.#uncountedAt = this.#clock.now();
+    this.#lastWriteAt = 0;
     this.add([], counted);
   }
 
@@ -228,14 +232,16 @@ export class Ledger implements WritableLedger {
         if (!this.#hasClosedEarlierRuns || gapReason !== undefined)
           store.recordClock(this.#bootId, this.#clockOffset());
         store.addLosses(this.#losses);
+        if (this.#uncountedAt !== undefined) store.noteUncounted(this.#uncountedAt);
         work(store);
         store.storeNamingRulesId(this.settings, now);
         store.storeAnswerSettings(this.settings);
-        store.storeUnmarkedClients(this.settings);
+        newLosses = [...newLosses, ...store.storeUnmarkedClients(this.settings)];
       });
       if (!this.#hasClosedEarlierRuns) this.marks?.onRecorded();
       this.#hasClosedEarlierRuns = true;
       this.#losses = [];
+      this.#uncountedAt = undefined;
       if (isNewSalt) this.#notices.tell(saltReplaced(this.settings));
       for (const { reason } of newLosses) this.#notices.tell(reason);
       this.#outbox = store.outboxState();
@@ -252,7 +258,7 @@ export class Ledger implements WritableLedger {
   }
 
   #closeEarlierRuns(store: SqliteStore, now: number): readonly Loss[] {
-    if (!this.#continuesRun) return store.closeEarlierRuns(this.#marksAtStart, now, this.settings);
+    if (!this.#continuesRun) return store.closeEarlierRuns(this.#marksAtStart, now);
     store.closeRunOfEarlierThread();
     return [];
   }

@@ -48,7 +48,7 @@ export class LedgerReader implements UsageQueries {
   readonly brownouts: BrownoutReads;
   /** Undefined in a fleet until it is set: the store has no evidence, only the file of each gateway. */
   evidence: EvidenceReads | undefined;
-  #unrecordedCalls: (() => Promise<readonly Loss[]>) | undefined;
+  #unrecordedCalls: ((maxGap: number) => Promise<readonly Loss[]>) | undefined;
 
   /**
    * Without a database, every query returns no rows. `routes`: the only routes that this reader reads, by their names in the ledger.
@@ -80,7 +80,7 @@ export class LedgerReader implements UsageQueries {
     const database = new LedgerFile(file);
     const reader = new LedgerReader(database);
     reader.readClientNames(namesFile);
-    reader.#unrecordedCalls = () => database.unrecordedCalls(Date.now());
+    reader.#unrecordedCalls = (maxGap) => database.unrecordedCalls(Date.now(), maxGap);
     return reader;
   }
 
@@ -126,8 +126,8 @@ export class LedgerReader implements UsageQueries {
   }
 
   async coverage(version?: string, quiet = Number.POSITIVE_INFINITY, until?: number): Promise<Coverage> {
-    const unrecorded = await this.#unrecordedCalls?.();
-    return this.#reads.coverage(version, Math.min(maxGapMs, quiet * maxGapShare), until, unrecorded);
+    const maxGap = Math.min(maxGapMs, quiet * maxGapShare);
+    return this.#reads.coverage(version, maxGap, until, await this.#unrecordedCalls?.(maxGap));
   }
 
   async namingRules(): Promise<NamingRules> {

@@ -10,7 +10,7 @@ import { damageIn, inTransaction, openLedgerFile } from './file.ts';
 import { deleteOld, latestRequest, setFutureToPresent } from './maintenance.ts';
 import { Outbox, type OutboxState } from './outbox.ts';
 import { sameLossMs } from './schema.ts';
-import { type RecordedMarks, recordedMarks, unrecordedCalls } from './unrecordedCalls.ts';
+import { lossOfIgnored, type RecordedMarks, recordedMarks, unrecordedCalls } from './unrecordedCalls.ts';
 import { type LedgerSettings, nameLimitsOf } from './writableLedger.ts';
 import { LedgerWriter } from './writer.ts';
 
@@ -138,7 +138,7 @@ export class SqliteStore {
     } catch (error) {
       this.#writer.clearCaches();
       this.#salt = salt;
-      this.#namingRulesId = this.#answerSettings = undefined;
+      this.#namingRulesId = this.#answerSettings = this.#unmarkedClients = undefined;
       if (database.isTransaction) database.exec('ROLLBACK');
       throw error;
     }
@@ -187,12 +187,16 @@ export class SqliteStore {
     this.#answerSettings = text;
   }
 
-  /** Stores whose calls are not marked. Within `transaction`. */
-  storeUnmarkedClients({ unmarked = [] }: LedgerSettings): void {
+  /** Stores whose calls are not marked. Calls of all others count from now on, and some may be missing. Within `transaction`. */
+  storeUnmarkedClients({ unmarked = [] }: LedgerSettings): readonly Loss[] {
     const text = JSON.stringify(unmarked);
-    if (text === this.#unmarkedClients) return;
+    if (text === this.#unmarkedClients) return [];
+    const before = JSON.parse(this.#meta('unmarked') ?? '[]') as string[];
+    const losses = lossOfIgnored(before, unmarked, Number(this.#meta('uncounted') ?? 0));
+    this.addLosses(losses);
     this.#setMeta('unmarked', text);
     this.#unmarkedClients = text;
+    return losses;
   }
 
   /** Adds what was decided about brownouts. Of the stored decisions, only `approved` is replaced. Within `transaction`. */
@@ -237,14 +241,21 @@ export class SqliteStore {
    * Closes the runs of earlier processes, and records the calls that may be missing because they did not end cleanly, or because the
    * file is an older copy. `found`: the marks of their calls; undefined: not known. Within `transaction`, before the first `add`.
    */
-  closeEarlierRuns(found: MarksAtStart | undefined, now: number, { unmarked }: LedgerSettings): readonly Loss[] {
-    const losses = unrecordedCalls(this.#database, found, now, unmarked);
+  closeEarlierRuns(found: MarksAtStart | undefined, now: number): readonly Loss[] {
+    const losses = unrecordedCalls(this.#database, found, now);
     this.addLosses(losses);
-    this.#database.exec('UPDATE runs SET closed = 1 WHERE closed = 0; DELETE FROM counted');
+    const { changes } = this.#database.prepare('UPDATE runs SET closed = 1 WHERE closed = 0').run();
+    if (Number(changes) > 0) this.noteUncounted(now);
+    this.#database.exec('DELETE FROM counted');
     this.saveCounted((found?.marks ?? []).map(({ process, at }) => [process, at]));
     const own: RecordedMarks | undefined = found?.own && { bootId: found.bootId, file: found.own };
     this.#setMeta('marks', recordedMarks(own));
     return losses;
+  }
+
+  /** Records that a process ended before it had counted its calls, also those of ignored clients. Within `transaction`. */
+  noteUncounted(now: number): void {
+    this.#setMeta('uncounted', String(now));
   }
 
   /** Closes the runs of an earlier thread of this process. Nothing that it counted is missing. Within `transaction`. */
@@ -315,6 +326,11 @@ export class SqliteStore {
 
   close(): void {
     if (this.#database.isOpen) this.#database.close();
+  }
+
+  #meta(key: string): string | undefined {
+    const value = this.#database.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.['value'];
+    return value === undefined ? undefined : String(value);
   }
 
   #setMeta(key: string, value: string): void {

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Loss } from '../../evidence/coverage.ts';
+import { rfc3339 } from '../../shared/httpDate.ts';
 import type { MarksAtStart } from './callMarks.ts';
 import type { CallMark, FileState } from './markFile.ts';
 
@@ -12,7 +13,6 @@ const writingMs = 1_000;
 // Counts reach the file some seconds after the calls.
 const maxCountingDelayMs = 60_000;
 const endedUncounted = 'the gateway ended before it had counted them';
-const countsNow = `${endedUncounted}, and retire.ignore_clients has changed since`;
 const replacedMarks = 'the file with the marks of calls was removed, damaged or replaced while the gateway was stopped';
 const missingRun = 'a later run has marked calls, and the ledger lacks it: its journal was removed, or it is a copy';
 
@@ -30,8 +30,6 @@ interface LastRun {
   readonly closed: boolean;
   /** Undefined: it wrote no marks. */
   readonly marks: RecordedMarks | undefined;
-  /** The clients whose calls it did not mark. */
-  readonly unmarked: readonly string[];
 }
 
 /**
@@ -55,22 +53,17 @@ export function lossesOf(
 }
 
 /**
- * The calls that the runs in a ledger may not have counted. `found`: the marks that are there; undefined: not known. `ignored`: the
- * clients whose calls do not count; undefined: not known. Empty for a new ledger. @throws the errors of SQLite
+ * The calls that the runs in a ledger may not have counted. `found`: the marks that are there; undefined: not known.
+ * Empty for a new ledger. @throws the errors of SQLite
  */
-export function unrecordedCalls(
-  database: DatabaseSync,
-  found: MarksAtStart | undefined,
-  now: number,
-  ignored?: readonly string[],
-): Loss[] {
+export function unrecordedCalls(database: DatabaseSync, found: MarksAtStart | undefined, now: number): Loss[] {
   const last = lastRunIn(database);
   if (last === undefined) return [];
   const rows = database.prepare('SELECT process, until FROM counted').all();
   const countedUntil = new Map(rows.map(({ process, until }) => [Number(process), Number(until)]));
   // A copy of a file has fewer calls than were marked after it was made.
   const ofVersions = lossesOf(found?.marks ?? [], (process) => countedUntil.get(process) ?? 0, now, endedUncounted);
-  const ofAll = lossOfAll(last, found, now, ignored);
+  const ofAll = lossOfAll(last, found, now);
   return ofAll ? [...ofVersions, ofAll] : ofVersions;
 }
 
@@ -79,10 +72,9 @@ export function unrecordedCalls(
  * a copy, such as one from a backup, lacks the later marks.
  */
 function lossOfAll(
-  { began, seen, closed, marks, unmarked }: LastRun,
+  { began, seen, closed, marks }: LastRun,
   found: MarksAtStart | undefined,
   now: number,
-  ignored: readonly string[] = unmarked,
 ): Loss | undefined {
   const isSameBoot = found !== undefined && found.bootId !== '' && found.bootId === marks?.bootId;
   const file = marks && found?.found.find((one) => isSameFile(one, marks.file));
@@ -95,9 +87,28 @@ function lossOfAll(
   const lastMark = Math.max(0, ...(found?.marks ?? []).map(({ at }) => at));
   const isUntouched =
     file !== undefined && marks !== undefined && file.changedAt <= Math.max(lastMark, marks.file.changedAt) + writingMs;
-  const from = Math.max(began, seen - maxCountingDelayMs);
-  if (!isSameBoot || !isUntouched) return loss(from, endedUncounted);
-  return unmarked.every((client) => ignored.includes(client)) ? undefined : loss(from, countsNow);
+  return isSameBoot && isUntouched ? undefined : loss(Math.max(began, seen - maxCountingDelayMs), endedUncounted);
+}
+
+/**
+ * The time since the last write to a ledger. A gateway that runs writes at least once a minute, so clients may have called in vain. A
+ * pause of at most `maxGap` ms is tolerated, as between two runs. Empty for a new ledger. @throws the errors of SQLite
+ */
+export function unwrittenTime(database: DatabaseSync, now: number, maxGap: number): Loss[] {
+  const from = Number(database.prepare('SELECT MAX(seen) AS seen FROM runs').get()?.['seen'] ?? now);
+  if (now - from <= maxGap) return [];
+  const reason = `No gateway has written this ledger since ${rfc3339(from)}: ask the gateway that clients call now.`;
+  return [{ version: '', from, until: now, reason }];
+}
+
+/**
+ * The calls of clients that were ignored, and so not marked, but count from now on. `lostAt`: when such calls may last have been lost,
+ * epoch ms; 0: never.
+ */
+export function lossOfIgnored(before: readonly string[], after: readonly string[], lostAt: number): Loss[] {
+  if (lostAt === 0 || before.every((client) => after.includes(client))) return [];
+  const cause = 'a process ended before it had counted them, and retire.ignore_clients has changed since';
+  return [{ version: '', from: 0, until: lostAt, reason: `Calls may be missing: ${cause}.` }];
 }
 
 /** An open run, if there is one. Undefined: the ledger has no run. */
@@ -108,8 +119,7 @@ function lastRunIn(database: DatabaseSync): LastRun | undefined {
   if (row === undefined) return undefined;
   const meta = (key: string) => database.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.['value'];
   const marks = recordedMarksIn(String(meta('marks') ?? ''));
-  const unmarked = JSON.parse(String(meta('unmarked') ?? '[]')) as string[];
-  return { began: Number(row['began']), seen: Number(row['seen']), closed: row['closed'] === 1, marks, unmarked };
+  return { began: Number(row['began']), seen: Number(row['seen']), closed: row['closed'] === 1, marks };
 }
 
 /** How the ledger keeps where a run wrote its marks. `marks`: undefined if it could not write any. */

@@ -118,7 +118,7 @@ describe('plan', () => {
 describe('without a gateway', () => {
   it('reads a ledger file, and the names of the candidate', async () => {
     const { file, ledger } = ledgerWith(
-      [row('v1', 'user-agent:curl', Date.now() - hour, { requests: 3 })],
+      [row('v1', 'user-agent:curl', Date.now(), { requests: 3 })],
       Date.now() - 100 * day,
     );
     const folder = folderWith(`${retired}usage: { names: names.yaml }\n`);
@@ -140,12 +140,14 @@ describe('without a gateway', () => {
   });
 
   it.each([
-    ['an hour', hour, 3],
-    ['a month', 30 * day, 0],
+    ['an hour', hour, 0, 3],
+    ['a month', 30 * day, 0, 0],
+    ['a month, which ended before two hours', 30 * day, 2 * hour, 3],
   ])(
     'does not know who calls a version that the file lacks: nobody in %s of records',
-    async (_period, covered, code) => {
-      const { file, ledger } = ledgerWith([], Date.now() - covered);
+    async (_period, covered, ago, code) => {
+      const last = row('v2', 'user-agent:curl', Date.now() - ago);
+      const { file, ledger } = ledgerWith([last], Date.now() - covered);
       const served = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1', '/v2': 'http://127.0.0.1:1' } });
       ledger.configure({ ...ledger.settings, answers: answerSettingsOf(served) });
       ledger.add([]);

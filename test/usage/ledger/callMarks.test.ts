@@ -14,6 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { usageSinkOf } from '../../../gateway/runtime/ledgerMaintenance.ts';
 import { CallMarker, CallMarks } from '../../../gateway/usage/ledger/callMarks.ts';
 import { claimLedger } from '../../../gateway/usage/ledger/file.ts';
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
@@ -60,6 +61,14 @@ function gateway() {
     end: (): void => {
       ledger?.close();
       marker?.close();
+    },
+    configure: (unmarked: readonly string[]): void => {
+      ledger?.configure({ ...ledger.settings, unmarked });
+      ledger?.add([]);
+    },
+    /** A worker is killed. */
+    loseWorker: (): void => {
+      if (ledger) usageSinkOf(ledger, undefined, undefined, clock).onProcessEnd?.(1, false);
     },
     /** A call that is not counted yet. */
     call: (major: number): void => marker?.mark(major, Date.now()),
@@ -176,6 +185,32 @@ describe('after kill -9', () => {
     expect(await one.covered()).toEqual(nothing);
   });
 
+  it.each<[string, (one: ReturnType<typeof gateway>) => void]>([
+    [
+      'the gateway was killed before',
+      (one) => {
+        one.kill();
+        one.run(['probe']);
+      },
+    ],
+    ['a worker was killed that had marked no call', (one) => one.loseWorker()],
+  ])('a reload of such a client is noticed later, too: %s', async (_name, end) => {
+    const one = gateway();
+    one.run(['probe']);
+    one.configure([]);
+    one.configure(['probe']);
+    expect(await one.covered()).toEqual(everything);
+    end(one);
+    expect(await one.covered()).toEqual(everything);
+    one.configure(['probe', 'another']);
+    expect(await one.covered()).toEqual(everything);
+    one.configure(['another']);
+    expect(await one.covered()).toEqual(nothing);
+    expect(one.notices).toEqual([
+      'Calls may be missing: a process ended before it had counted them, and retire.ignore_clients has changed since.',
+    ]);
+  });
+
   it('a ledger behind a symbolic link has the same marks and the same lock', () => {
     const one = gateway();
     const link = join(temporaryFolder(), 'usage.db');
@@ -230,6 +265,19 @@ describe('after a clean end', () => {
     expect(one.notices).toEqual([
       'Calls may be missing: the file with the marks of calls was removed, damaged or replaced while the gateway was stopped.',
     ]);
+  });
+
+  it('a ledger of an earlier release, restored beside later marks, is not believed', async () => {
+    const one = gateway();
+    const backup = join(temporaryFolder(), 'usage.db');
+    copyLedger(one.store, backup);
+    one.run();
+    one.call(1);
+    one.count('v1');
+    one.end();
+    copyLedger(backup, one.store);
+    one.run();
+    expect(await one.covered()).toEqual(nothing);
   });
 
   it('a folder from a backup is not believed after a restart of the machine either', async () => {
