@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { compileFunction } from 'node:vm';
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { JsonValue, PreparedAdapter } from '../config/adapterSettings.ts';
+import { pointerToken } from '../shared/json.ts';
 import { mustKeepNumbers, parseKeepingNumbers } from './exactJson.ts';
 import { schemaRegExp } from './patternTexts.ts';
 import { AdaptationError } from './transform.ts';
@@ -195,8 +196,4 @@ function checksFrom(code: string): Record<string, Check> {
 /** If the contract has only one media type, its schema also applies to bodies of other JSON types. */
 function onlyNameIn(checkNames: ReadonlyMap<string, string> | undefined): string | undefined {
   return checkNames?.size === 1 ? [...checkNames.values()][0] : undefined;
-}
-
-function pointerToken(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

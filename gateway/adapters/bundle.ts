@@ -1,16 +1,7 @@
 import type { Documents } from '../contract/document/documents.ts';
-import {
-  below,
-  entriesOf,
-  isList,
-  isMap,
-  itemsOf,
-  type JsonMap,
-  type Located,
-  refOf,
-  rootOf,
-} from '../contract/document/located.ts';
+import { below, entriesOf, isList, itemsOf, type Located, refOf, rootOf } from '../contract/document/located.ts';
 import type { Route } from '../contract/routes.ts';
+import { isMap, type JsonMap } from '../shared/json.ts';
 
 /** A JSON Schema (2020-12) as plain data. Its `$ref`s lead to the named schemas of its bundle. */
 export type PlainSchema = Readonly<Record<string, unknown>>;

@@ -1,4 +1,5 @@
 import type { JsonValue, Keys, Operation } from '../config/adapterSettings.ts';
+import { pointerToken } from '../shared/json.ts';
 import { printable } from '../shared/text.ts';
 import { type DraftedOperation, operationIdOf } from './draftOperations.ts';
 
@@ -152,7 +153,7 @@ function fieldText(keys: Keys, quote = quoted): string {
 }
 
 function pointerText(keys: Keys, quote = quoted): string {
-  const pointer = keys.map((key) => `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+  const pointer = keys.map((key) => `/${pointerToken(key)}`).join('');
   return needsNoQuotes(pointer, /^(?:\/[\w-]+)+$/) ? pointer : quote(pointer);
 }
 

@@ -6,6 +6,7 @@ import {
   type Operation,
   type OtherTypes,
 } from '../config/adapterSettings.ts';
+import { pointerToken } from '../shared/json.ts';
 import { conversionOf, decimalOf, numberText } from './conversions.ts';
 import { isJsonObject, memberOf, setMember } from './exactJson.ts';
 
@@ -17,7 +18,7 @@ export class AdaptationError extends Error {
   readonly keys: readonly (string | number)[];
 
   constructor(keys: readonly (string | number)[]) {
-    const pointer = keys.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+    const pointer = keys.map((key) => `/${pointerToken(String(key))}`).join('');
     super(`the value at ${pointer || 'the root'} cannot be adapted`);
     this.pointer = pointer;
     this.keys = keys;

@@ -1,6 +1,7 @@
 import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import standaloneCode from 'ajv/dist/standalone/index.js';
 import type { JsonValue } from '../config/adapterSettings.ts';
+import { pointerToken } from '../shared/json.ts';
 import type { NamedSchemas, SubSchema } from './branches.ts';
 import { refPrefix } from './bundle.ts';
 import { textFormats } from './formats.ts';
@@ -114,7 +115,7 @@ export function checkCodeOf($defs: Readonly<Record<string, unknown>>, names: rea
   const $id = 'adapted';
   ajv.addSchema({ $id, $defs });
   const refs = names.map((name) => {
-    const token = name.replaceAll('~', '~0').replaceAll('/', '~1');
+    const token = pointerToken(name);
     return [name, `${$id}#/$defs/${encodeURIComponent(token)}`] as const;
   });
   const compilable = refs.filter(([, ref]) => {

@@ -7,6 +7,7 @@ import type { AnsweringGateway } from '../observability/answeringGateway.ts';
 import type { RecentTraffic } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
 import type { FreezeStatus } from '../restrictions/knownClients.ts';
+import { isoTextOrNull } from '../shared/instant.ts';
 import { addressesOf } from '../shared/targetAddress.ts';
 import { plural } from '../shared/text.ts';
 import type { LedgerState } from '../usage/ledger/writableLedger.ts';
@@ -46,18 +47,18 @@ function configStatus({ fingerprint, generation, loadedAt, trigger, forced, last
   return {
     fingerprint,
     generation,
-    loaded_at: instant(loadedAt),
+    loaded_at: isoTextOrNull(loadedAt),
     trigger,
     forced,
-    last_failure: lastFailure ? { ...lastFailure, at: instant(lastFailure.at) } : null,
+    last_failure: lastFailure ? { ...lastFailure, at: isoTextOrNull(lastFailure.at) } : null,
   };
 }
 
 function workerList({ workers }: ServingReport): object[] {
   return workers.map(({ pid, since, unresponsiveSince }) => ({
     pid,
-    since: instant(since),
-    unresponsive_since: instant(unresponsiveSince),
+    since: isoTextOrNull(since),
+    unresponsive_since: isoTextOrNull(unresponsiveSince),
   }));
 }
 
@@ -78,7 +79,7 @@ function ledgerStatus(
 
 function freezeStatus({ version, from, mode, state, reason, known, newClients }: FreezeStatus): object {
   const counts = { known_clients: known ?? null, new_clients: newClients };
-  return { version, from: instant(from), mode, state, reason: reason ?? null, ...counts };
+  return { version, from: isoTextOrNull(from), mode, state, reason: reason ?? null, ...counts };
 }
 
 /** Null: the rates are not known yet. */
@@ -205,13 +206,13 @@ function versionStatus(
   return {
     version: name,
     stage,
-    deprecation: instant(version?.deprecation),
-    sunset: instant(version?.sunset),
+    deprecation: isoTextOrNull(version?.deprecation),
+    sunset: isoTextOrNull(version?.sunset),
     in_flight: inFlight,
     waiting,
-    last_served: instant(report?.lastInFlight),
+    last_served: isoTextOrNull(report?.lastInFlight),
     adapter: adapterStatus(version, report),
-    waivers: waivers.map(({ client, until, reason }) => ({ client, until: instant(until), reason })),
+    waivers: waivers.map(({ client, until, reason }) => ({ client, until: isoTextOrNull(until), reason })),
     safe_to_stop: safe === 'yes',
     // False: its backends may be safe to stop.
     known: safe !== 'not known',
@@ -232,7 +233,7 @@ function requestsToOwnBackend(report: VersionReport | undefined): number {
 function adapterStatus(version: Version | undefined, report: VersionReport | undefined): object | null {
   const { adapter } = version ?? {};
   if (adapter === undefined || adapter.mode === 'off') return null;
-  const failures = (report?.adapterFailures ?? []).map((one) => ({ ...one, at: instant(one.at) }));
+  const failures = (report?.adapterFailures ?? []).map((one) => ({ ...one, at: isoTextOrNull(one.at) }));
   return { from: adapter.from, mode: adapter.mode, failures, not_adapted: report?.notAdapted ?? 0 };
 }
 
@@ -240,16 +241,12 @@ function targetStatus(target: TargetReport): object {
   return {
     url: target.url,
     health: target.health,
-    failing_since: instant(target.failingSince),
-    ejected_until: instant(target.ejectedUntil),
+    failing_since: isoTextOrNull(target.failingSince),
+    ejected_until: isoTextOrNull(target.ejectedUntil),
     reachable: target.reachable ?? null,
     last_error: target.lastError?.message ?? null,
-    last_error_at: instant(target.lastError?.at),
+    last_error_at: isoTextOrNull(target.lastError?.at),
     in_flight: target.inFlight,
     connections: target.connections,
   };
-}
-
-function instant(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
 }

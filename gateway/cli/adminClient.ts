@@ -1,6 +1,7 @@
 import { identityField, parseIdentity } from '../admin/identity.ts';
 import type { AnsweringGateway } from '../observability/answeringGateway.ts';
 import type { Plan } from '../plan/plan.ts';
+import { isMap } from '../shared/json.ts';
 import { printable } from '../shared/text.ts';
 
 /** The running gateway gives no usable answer, or its address is unknown. The message is one line with a remedy. */
@@ -102,7 +103,7 @@ function jsonOf({ status, ok }: Response, text: string, name: string, hasToken: 
     throw new AdminError(`${name} ${hasToken ? 'rejects the token' : 'requires a token'}.  ${remedy}`);
   }
   const answer = parsedJson(text);
-  if (!isRecord(answer)) throw notAGateway(name);
+  if (!isMap(answer)) throw notAGateway(name);
   if (ok) return answer;
   const detail = typeof answer['detail'] === 'string' ? printable(answer['detail']) : 'The response gives no reason.';
   const remedy = selfExplanatory.has(answer['code']) ? '' : remedyFor(status);
@@ -112,10 +113,6 @@ function jsonOf({ status, ok }: Response, text: string, name: string, hasToken: 
 function remedyFor(status: number): string {
   if (status === 404) return '  Check that the gateway is of this release.';
   return status >= 500 ? "  See the gateway's log." : '';
-}
-
-export function isRecord(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function parsedJson(text: string): unknown {
@@ -150,12 +147,12 @@ export async function askForPlan(
 
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
 function isPlan(answer: unknown): answer is Plan {
-  if (!isRecord(answer) || answer['kind'] !== 'plan' || typeof answer['summary'] !== 'string') return false;
+  if (!isMap(answer) || answer['kind'] !== 'plan' || typeof answer['summary'] !== 'string') return false;
   const { total, clients, versions, notes } = answer;
-  return isRecord(total) && [clients, versions, notes].every((list) => Array.isArray(list) && list.every(isRecord));
+  return isMap(total) && [clients, versions, notes].every((list) => Array.isArray(list) && list.every(isMap));
 }
 
 function isFaulty(answer: unknown): answer is { readonly faults: readonly string[] } {
-  if (!isRecord(answer) || answer['kind'] !== 'faulty' || !Array.isArray(answer['faults'])) return false;
+  if (!isMap(answer) || answer['kind'] !== 'faulty' || !Array.isArray(answer['faults'])) return false;
   return answer['faults'].every((fault) => typeof fault === 'string');
 }

@@ -1,4 +1,5 @@
 import { largestContractBytes } from '../shared/fileSystem.ts';
+import { isMap, memberName } from '../shared/json.ts';
 import { PathTable, withoutVersion } from '../shared/pathTable.ts';
 import { parseYaml, YamlError } from '../shared/yaml/yamlValue.ts';
 import type { ReferencedFiles } from './referencedFiles.ts';
@@ -103,7 +104,7 @@ function headersIn(document: unknown, items: readonly unknown[]): string[] {
 /** The value that a reference within the document leads to, such as `#/components/parameters/Tenant`. */
 function valueAt(document: unknown, ref: string): unknown {
   const keys = ref.startsWith('#/') ? ref.slice(2).split('/') : [];
-  const names = keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const names = keys.map((key) => memberName(key));
   return names.reduce<unknown>(
     (value, key) => (isMap(value) && Object.hasOwn(value, key) ? value[key] : undefined),
     document,
@@ -169,10 +170,6 @@ function withTarget(item: unknown, document: unknown): unknown {
   const ref = isMap(item) ? item['$ref'] : undefined;
   const target = typeof ref === 'string' ? valueAt(document, ref) : undefined;
   return isMap(item) && isMap(target) ? { ...target, ...item } : item;
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 // Text that begins with a brace is read as JSON first, because the JSON parser is much faster.

@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { type Clock, systemClock } from '../shared/clock.ts';
+import { isMap } from '../shared/json.ts';
 import type { ParsedContracts } from './contracts.ts';
 import { ConfigError } from './fault.ts';
 import { decodeUtf8, readRoutes, realPathOf } from './location.ts';
@@ -108,8 +109,4 @@ export function adminAddressIn(text: string, env: NodeJS.ProcessEnv): AdminAddre
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return isMap(value) && typeof value['text'] === 'string' ? value['text'] : '';
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

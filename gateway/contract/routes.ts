@@ -1,6 +1,7 @@
+import { isMap } from '../shared/json.ts';
 import { withoutVersion } from '../shared/pathTable.ts';
 import type { Documents } from './document/documents.ts';
-import { below, entriesOf, isMap, itemsOf, type Located } from './document/located.ts';
+import { below, entriesOf, itemsOf, type Located } from './document/located.ts';
 
 /** An operation of a contract. */
 export interface Route {

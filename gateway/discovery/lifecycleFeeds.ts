@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { RouteEnd, Snapshot } from '../config/snapshot.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { printable } from '../shared/text.ts';
 import { html } from './html.ts';
-import { type Overview, rfc3339, type VersionOverview } from './overview.ts';
+import type { Overview, VersionOverview } from './overview.ts';
 import { feedPath, indexPath } from './paths.ts';
 
 // All dates of all versions, as a calendar (RFC 5545) and as a feed (RFC 4287).

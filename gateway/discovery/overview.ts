@@ -3,6 +3,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { brownoutKey, type CancelledBrownouts } from '../lifecycle/brownouts.ts';
 import { guidePath } from '../lifecycle/guide.ts';
 import { latestVersion, runningWaivers, type Stage, stageOf, successorOf } from '../lifecycle/stage.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { catalogPath, contractPath, contractType, greaseCurlCommand, indexPath, versionPath } from './paths.ts';
 
 /** All versions at one instant: the content of the index page, of its JSON form and of the API catalog. */
@@ -138,13 +139,6 @@ function brownoutsJson(brownouts: readonly AnnouncedBrownout[], now: number): re
     const routeNames = routes?.map(({ method, path }) => `${method} ${path}`);
     return { starts_at: rfc3339(at), ends_at: rfc3339(end), clients, routes: routeNames };
   });
-}
-
-/** `2026-06-30T00:00:00Z`: RFC 3339 in UTC, without fractions of a second. */
-export function rfc3339(instant: number): string;
-export function rfc3339(instant: number | undefined): string | undefined;
-export function rfc3339(instant: number | undefined): string | undefined {
-  return instant === undefined ? undefined : new Date(instant).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
 /** RFC 9727 §4: a linkset (RFC 9264) with its profile. */

@@ -1,7 +1,8 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Stage } from '../lifecycle/stage.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { Html, html, icon, indexStyle } from './html.ts';
-import { isCurrentOrAhead, type Overview, rfc3339, type VersionOverview } from './overview.ts';
+import { isCurrentOrAhead, type Overview, type VersionOverview } from './overview.ts';
 import { calendarPath, catalogPath, feedPath, indexPath } from './paths.ts';
 
 /** The index as a page for browsers, without scripts. */

@@ -1,7 +1,7 @@
 import type { EditedValue } from '../config/writtenValues.ts';
 import type { Answer } from '../evidence/remark.ts';
 import type { AnswerCounts } from '../observability/report.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { isoText, rfc3339 } from '../shared/instant.ts';
 import { inLargestUnit, plural, withCommas } from '../shared/text.ts';
 import { lostIn } from './answerHistory.ts';
 
@@ -94,10 +94,10 @@ export function watchStatus(watch: VersionWatch): EditWatchStatus {
     known: jumped !== 'not known',
     state,
     text: textOf(watch),
-    edits: edits.map(({ at, changes }) => ({ at: instant(at), changes: changesOf(version, changes) })),
-    until: instant(until),
-    found_at: foundAt === undefined ? null : instant(foundAt),
-    recovered_at: recoveredAt === undefined ? null : instant(recoveredAt),
+    edits: edits.map(({ at, changes }) => ({ at: isoText(at), changes: changesOf(version, changes) })),
+    until: isoText(until),
+    found_at: foundAt === undefined ? null : isoText(foundAt),
+    recovered_at: recoveredAt === undefined ? null : isoText(recoveredAt),
     before: countsJson(before, beforeMs),
     after: countsJson(after, afterMs),
     undo: undo.slice(0, maxUndoLines).map(({ key, line, before: old, after: current, undo: text }) => {
@@ -197,8 +197,4 @@ function linesToUndo(watch: VersionWatch): EditedValue[] {
   const edited = watch.editedValues();
   const concerning = edited.filter((one) => one.version === `/${version}` || sharedSections.has(one.section));
   return concerning.length > 0 ? concerning : edited.filter(({ section }) => section === 'routes');
-}
-
-function instant(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,4 +1,4 @@
-import { rfc3339 } from '../shared/httpDate.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { inLargestUnit, inWholeUnits, printableExcerpt } from '../shared/text.ts';
 import type { Coverage } from './coverage.ts';
 import type { Answer, Remark } from './remark.ts';

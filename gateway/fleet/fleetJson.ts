@@ -1,3 +1,4 @@
+import { isoTextOrNull } from '../shared/instant.ts';
 import type { FleetInstance, FleetView, InstanceState } from './fleetView.ts';
 import { type GatewayRow, maxSkewMs } from './membership.ts';
 
@@ -53,7 +54,7 @@ export function fleetJson(
 ): FleetJson {
   return {
     problem: problem ?? null,
-    now: now === 0 ? null : instantText(now),
+    now: now === 0 ? null : isoTextOrNull(now),
     config_skew: instances.filter(({ hasOtherConfig }) => hasOtherConfig).length,
     gateways: instances.map((one) => gatewayJson(one, own)),
   };
@@ -67,27 +68,23 @@ function gatewayJson({ name, state, row, hasOtherConfig }: FleetInstance, own: O
   return {
     name,
     state,
-    heard: instantText(row?.heard),
+    heard: isoTextOrNull(row?.heard),
     release: row?.release ?? null,
     config: row?.config ?? null,
-    config_since: instantText(row?.configSince),
+    config_since: isoTextOrNull(row?.configSince),
     config_differs: hasOtherConfig,
     ready: state === 'heard' && row?.ready === true,
     problem: row?.problem ?? null,
     in_flight: loads.reduce((sum, load) => sum + load.in_flight, 0),
     waiting: loads.reduce((sum, load) => sum + load.waiting, 0),
     spooled: spool?.spooled ?? 0,
-    spooled_since: instantText(spool?.spooledSince),
+    spooled_since: isoTextOrNull(spool?.spooledSince),
     clock_skew_ms: skew,
     clock_differs: state === 'heard' && Math.abs(skew) > maxSkewMs,
-    started: instantText(row?.started),
-    left: instantText(row?.leftAt),
-    gone: instantText(row?.goneAt),
+    started: isoTextOrNull(row?.started),
+    left: isoTextOrNull(row?.leftAt),
+    gone: isoTextOrNull(row?.goneAt),
     gone_reason: row?.goneReason ?? null,
     addresses: row?.addresses ?? [],
   };
-}
-
-function instantText(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
 }

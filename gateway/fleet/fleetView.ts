@@ -2,7 +2,7 @@ import type { FleetSettings } from '../config/snapshot.ts';
 import type { Remark } from '../evidence/remark.ts';
 import type { StopBlocker } from '../evidence/stopEvidence.ts';
 import type { FleetFacts } from '../retirement/facts.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
 import { hourMs } from '../usage/ledger/spans.ts';
 import {

@@ -1,4 +1,4 @@
-import { rfc3339 } from '../shared/httpDate.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { printableExcerpt } from '../shared/text.ts';
 import { type FleetInstance, instancesOf } from './fleetView.ts';
 import { type GatewayRow, leftOrGoneAt, markGone, readGateways } from './membership.ts';

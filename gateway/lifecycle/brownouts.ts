@@ -1,6 +1,6 @@
 import type { AcceptedVersion } from '../config/acceptedConfig.ts';
 import type { BrownoutSettings, BrownoutWindow } from '../config/clientRules.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { inWholeUnits, percent, printableExcerpt } from '../shared/text.ts';
 import type { BrownoutRecord } from '../usage/usageRow.ts';
 

@@ -1,5 +1,5 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { type PathTable, translatePath } from '../shared/pathTable.ts';
 import { nextVersion, successorOf } from './stage.ts';
 

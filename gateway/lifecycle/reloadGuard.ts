@@ -2,9 +2,10 @@ import type { AcceptedConfig, AcceptedVersion } from '../config/acceptedConfig.t
 import { forcePlaceholder, routeShapeOf } from '../config/rules/lifecycle.ts';
 import type { GuardSettings, Snapshot } from '../config/snapshot.ts';
 import { atAndIn, type CallEvidence } from '../evidence/callEvidence.ts';
+import { dateText, dayText, rfc3339 } from '../shared/instant.ts';
 import { ago, inWholeUnits, plural, printableExcerpt } from '../shared/text.ts';
 import { brownoutMessages, sparedMessages } from './brownouts.ts';
-import { clientsSparedByFreeze, dateText, stageOf, successorOf } from './stage.ts';
+import { clientsSparedByFreeze, stageOf, successorOf } from './stage.ts';
 
 /** Why a valid edit is not applied, and the line that applies it anyway. */
 export interface Refusal {
@@ -180,7 +181,7 @@ function endMessages(old: AcceptedVersion, version: AcceptedVersion | undefined,
   const { what, wasTombstone, clientsNote } = endInWords(old, version, now);
   const messages: string[] = [];
   if (old.sunset !== undefined && old.sunset > now) {
-    messages.push(`${what} before its announced sunset, ${day(old.sunset)}.${clientsNote}`);
+    messages.push(`${what} before its announced sunset, ${dayText(old.sunset)}.${clientsNote}`);
   }
   // A tombstone without a sunset breaks no announced date.
   if (old.sunset === undefined && !wasTombstone) messages.push(`${what}, and no sunset was ever announced.`);
@@ -302,11 +303,11 @@ function sunsetMessage(
 ): string[] {
   if (after === undefined || after === before) return [];
   if (before !== undefined && after < before) {
-    const format = day(before) === day(after) ? secondOf : day;
+    const format = dayText(before) === dayText(after) ? rfc3339 : dayText;
     return [`The sunset of ${what} moves from ${format(before)} to ${format(after)}, which is earlier.`];
   }
   if (before !== undefined || notice === 0 || after - now >= notice) return [];
-  return [`The sunset of ${what}, ${day(after)}, is less than guard.notice (${inWholeUnits(notice)}) ahead.`];
+  return [`The sunset of ${what}, ${dayText(after)}, is less than guard.notice (${inWholeUnits(notice)}) ahead.`];
 }
 
 /** Faults of the successor that this edit causes. */
@@ -332,13 +333,4 @@ function successorFault(version: AcceptedVersion, snapshot: AcceptedConfig, now:
   return endsEarlier
     ? `/${successor.name}, the successor of /${version.name}, ends before /${version.name} does.`
     : undefined;
-}
-
-function day(instant: number): string {
-  return new Date(instant).toISOString().slice(0, 10);
-}
-
-/** `2026-11-21T10:30:05Z` */
-function secondOf(instant: number): string {
-  return new Date(instant).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }

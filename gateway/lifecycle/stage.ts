@@ -1,5 +1,6 @@
 import type { AcceptedVersion } from '../config/acceptedConfig.ts';
 import type { Snapshot, Version } from '../config/snapshot.ts';
+import { dateText } from '../shared/instant.ts';
 import { translatePath } from '../shared/pathTable.ts';
 import { plural, printableExcerpt } from '../shared/text.ts';
 
@@ -66,11 +67,6 @@ export function waiverWords(
     .map(({ client, until }) => `${printableExcerpt(client)} until ${dateText(until)}`);
   const more = waivers.length > named.length ? `${named.length} of them: ` : '';
   return `${plural(waivers.length, 'waived client')}: ${more}${named.join(', ')}`;
-}
-
-/** `2027-09-01`, or with the time if it is not midnight UTC. */
-export function dateText(instant: number): string {
-  return new Date(instant).toISOString().replace('.000Z', 'Z').replace('T00:00:00Z', '');
 }
 
 interface VersionSet<Kind extends AcceptedVersion> {

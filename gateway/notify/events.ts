@@ -2,8 +2,8 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { EditWatchStatus } from '../editWatch/watchStatus.ts';
 import type { BrownoutStatus } from '../lifecycle/brownouts.ts';
 import { stageOf, successorOf } from '../lifecycle/stage.ts';
-import { dayOf, shareInWords } from '../retirement/words.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { shareInWords } from '../retirement/words.ts';
+import { dayText, isoText, isoTextOrNull, rfc3339 } from '../shared/instant.ts';
 import { inLargestUnit, plural, printableExcerpt } from '../shared/text.ts';
 
 const dayMs = 86_400_000;
@@ -78,22 +78,22 @@ export function dateEvents(snapshot: Snapshot, now: number, brownouts: readonly 
     const data = {
       version: version.name,
       ...(routes && { routes }),
-      deprecation: instantText(deprecation),
-      sunset: instantText(announcedSunset(ending)),
+      deprecation: isoTextOrNull(deprecation),
+      sunset: isoTextOrNull(announcedSunset(ending)),
       successor: successorOf(version, snapshot, now)?.name ?? null,
     };
     const events: NotifyEvent[] = [];
     const add = (type: ConfiguredType, at: number, title: string, keepUntil: number): void => {
       const sections = [{ lines: outlook(ending, snapshot, now) }];
-      events.push({ id: `${type} ${key} ${new Date(at).toISOString()}`, type, at, title, sections, data, keepUntil });
+      events.push({ id: `${type} ${key} ${isoText(at)}`, type, at, title, sections, data, keepUntil });
     };
     if (deprecation !== undefined && deprecation <= now && now < deprecation + lateMs) {
-      const title = `${subject} ${isPlural ? 'are' : 'is'} deprecated since ${dayOf(deprecation)}`;
+      const title = `${subject} ${isPlural ? 'are' : 'is'} deprecated since ${dayText(deprecation)}`;
       add('deprecation', deprecation, title, deprecation + lateMs + rememberedMs);
     }
     if (sunset === undefined || sunset <= now) return events;
     const [type] = thresholds.find(([, days]) => sunset - now <= days * dayMs) ?? [];
-    const title = `The sunset of ${subject} is in ${inLargestUnit(sunset - now)}: ${dayOf(sunset)}`;
+    const title = `The sunset of ${subject} is in ${inLargestUnit(sunset - now)}: ${dayText(sunset)}`;
     if (type) add(type, sunset, title, sunset + rememberedMs);
     return events;
   });
@@ -125,8 +125,8 @@ function announcedBrownouts(snapshot: Snapshot, now: number, statuses: readonly 
           data: {
             version: name,
             state: 'announced',
-            begin: instantText(at),
-            end: instantText(end),
+            begin: isoTextOrNull(at),
+            end: isoTextOrNull(end),
             clients,
             routes: routeTexts,
           },
@@ -167,8 +167,8 @@ export function brownoutEvents(
         data: {
           version,
           state,
-          begin: instantText(Date.parse(at)),
-          end: instantText(end),
+          begin: isoTextOrNull(Date.parse(at)),
+          end: isoTextOrNull(end),
           clients,
           routes: routes?.map((route) => route.replace(' ', ` ${basePath}/${version}`)) ?? null,
           reason,
@@ -222,7 +222,7 @@ function outlook(ending: Ending, snapshot: Snapshot, now: number): string[] {
   const { name } = version;
   const sunset = announcedSunset(ending);
   const successor = successorOf(version, snapshot, now);
-  const sunsetText = sunset === undefined ? 'No sunset is set.' : `The sunset is ${dayOf(sunset)}.`;
+  const sunsetText = sunset === undefined ? 'No sunset is set.' : `The sunset is ${dayText(sunset)}.`;
   const successorText = successor ? `The successor is /${successor.name}.` : `/${name} has no successor.`;
   const listedRoutes = (routes ?? []).slice(0, 20).map((route) => printableExcerpt(route, 100));
   const more = (routes ?? []).length - listedRoutes.length;
@@ -290,10 +290,6 @@ export function lostRequestsEvents(watches: readonly EditWatchStatus[], gateway:
       },
     ];
   });
-}
-
-export function instantText(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
 }
 
 const weekMs = 7 * dayMs;

@@ -1,5 +1,6 @@
 import { plainAsMarkdown, sentenceAsMarkdown } from '../compat/report/markdownText.ts';
-import { instantText, type NotifyEvent, type NotifySection } from './events.ts';
+import { isoTextOrNull } from '../shared/instant.ts';
+import type { NotifyEvent, NotifySection } from './events.ts';
 
 // A message in each format. Titles, lines and cells are plain text, and clients may have chosen parts of it. Each format escapes them.
 
@@ -75,7 +76,7 @@ function escaped(text: string): string {
 /** The body of the JSON format: the payload that Standard Webhooks recommends. */
 export function asJson({ type, at, title, sections, data }: NotifyEvent): string {
   const text = sections.flatMap(({ lines }) => lines).join('\n');
-  return JSON.stringify({ type, timestamp: instantText(at), data: { title, text, ...data } });
+  return JSON.stringify({ type, timestamp: isoTextOrNull(at), data: { title, text, ...data } });
 }
 
 // Limits of Slack: 50 blocks, 150 characters in a header, 3,000 in a section. Slack counts the escaped text, and also refuses

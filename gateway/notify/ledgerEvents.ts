@@ -7,20 +7,13 @@ import { ignoredBy } from '../retirement/countedUsage.ts';
 import { type FactSources, gatherFacts, type RetirementFacts } from '../retirement/facts.ts';
 import { type LiveState, stateOfVersion } from '../retirement/liveFacts.ts';
 import { retirementVerdict } from '../retirement/verdict.ts';
-import { dayOf, lastPeriodInWords } from '../retirement/words.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { lastPeriodInWords } from '../retirement/words.ts';
+import { dayText, isoTextOrNull, rfc3339 } from '../shared/instant.ts';
 import { ago, inLargestUnit, inWholeUnits, plural, printableExcerpt, withCommas } from '../shared/text.ts';
 import { evidenceOf } from '../usage/callFacts.ts';
 import type { Arrival, ClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
-import {
-  clientNameOf,
-  instantText,
-  maxEventsPerGroup,
-  type NotifyEvent,
-  type NotifySection,
-  rememberedMs,
-} from './events.ts';
+import { clientNameOf, maxEventsPerGroup, type NotifyEvent, type NotifySection, rememberedMs } from './events.ts';
 
 const dayMs = 86_400_000;
 // The summary of a day waits until the counts of its last minutes are in the ledger.
@@ -65,10 +58,10 @@ export async function digestEvent(query: DigestQuery): Promise<NotifyEvent | und
   const isReached = ({ at }: { readonly at: number }): boolean => at > since && at <= now;
   const datesReached = [...allDates, ...brownouts].filter(isReached).sort((a, b) => a.at - b.at);
   const changes = [...datesReached.map(dateInWords), ...versionDigests.flatMap(({ changes }) => changes)];
-  const period = since > 0 ? `${dayOf(since)} to ${dayOf(now)}` : `until ${dayOf(now)}`;
+  const period = since > 0 ? `${dayText(since)} to ${dayText(now)}` : `until ${dayText(now)}`;
   const noDeprecation = ending.length === 0 ? ' No version is deprecated.' : '';
   return {
-    id: `digest ${monday === undefined ? now : dayOf(monday)}`,
+    id: `digest ${monday === undefined ? now : dayText(monday)}`,
     type: 'digest',
     at: now,
     title: `API versions, ${period}`,
@@ -88,15 +81,15 @@ export async function digestEvent(query: DigestQuery): Promise<NotifyEvent | und
     ],
     data: {
       ...(query.gateway && gatewayFields(query.gateway)),
-      since: instantText(since),
-      until: instantText(now),
-      covered_since: instantText(evidence.coveredSince),
-      counted_since: instantText(evidence.countedSince),
+      since: isoTextOrNull(since),
+      until: isoTextOrNull(now),
+      covered_since: isoTextOrNull(evidence.coveredSince),
+      counted_since: isoTextOrNull(evidence.countedSince),
       known: !mayLackCalls(evidence),
       requests,
       changes,
       versions: versionDigests.map(({ data }) => data),
-      dates: nextDates.slice(0, maxListedDates).map(({ at, what }) => ({ at: instantText(at), what })),
+      dates: nextDates.slice(0, maxListedDates).map(({ at, what }) => ({ at: isoTextOrNull(at), what })),
     },
     keepUntil: now + rememberedMs,
   };
@@ -178,16 +171,16 @@ async function versionDigest(version: Version, query: DigestQuery) {
   const data = {
     version: name,
     stage: facts.stage,
-    deprecation: instantText(version.deprecation),
-    sunset: instantText(version.sunset),
+    deprecation: isoTextOrNull(version.deprecation),
+    sunset: isoTextOrNull(version.sunset),
     successor: successorOf(version, snapshot, now)?.name ?? null,
     requests,
     requests_before: requestsBefore ?? null,
     known: !mayLackCalls(evidence),
-    counted_since: instantText(evidence.countedSince),
+    counted_since: isoTextOrNull(evidence.countedSince),
     client_count: clients.length,
     clients: clients.slice(0, maxListedClients).map(({ client, name, requests, last }) => {
-      return { client, name: name ?? null, requests, last: instantText(last) };
+      return { client, name: name ?? null, requests, last: isoTextOrNull(last) };
     }),
     blocked_by: answer === 'yes' ? [] : reasons.map(({ code, text }) => ({ code, text })),
   };
@@ -287,7 +280,7 @@ function datesOf({ sortedVersions, gateway }: Snapshot, now: number, decided: re
 }
 
 function dateInWords({ at, what }: NamedDate): string {
-  return `${dayOf(at)}: ${what}`;
+  return `${dayText(at)}: ${what}`;
 }
 
 /**
@@ -315,7 +308,7 @@ export async function clientEvents(
       const counted = arrivals.filter((one) => one.at >= deprecation && !isIgnored(one));
       for (const type of ['new-client', 'came-back'] as const) {
         const ofType = counted.filter(({ isNew }) => isNew === (type === 'new-client'));
-        const group = `${type} ${version.name} ${dayOf(day)}`;
+        const group = `${type} ${version.name} ${dayText(day)}`;
         for (const one of ofType.slice(0, maxEventsPerGroup))
           events.push(arrivalEvent(type, version.name, group, one, now, known));
         const isSummaryDue = now >= day + dayMs + summaryAfterMs;
@@ -356,7 +349,7 @@ function arrivalEvent(
         ],
       },
     ],
-    data: { version, client, name: name ?? null, first: instantText(at), last_use: instantText(lastUse), known },
+    data: { version, client, name: name ?? null, first: isoTextOrNull(at), last_use: isoTextOrNull(lastUse), known },
     keepUntil: now + rememberedMs,
     group,
   };
@@ -377,16 +370,16 @@ function arrivalSummary(
   const lines = [`At most ${maxEventsPerGroup} of them were reported one by one. The ones with the most requests:`];
   const rows = busiest.map((one) => [clientNameOf(one), withCommas(one.requests)]);
   return {
-    id: `${type} summary ${version} ${dayOf(day)}`,
+    id: `${type} summary ${version} ${dayText(day)}`,
     type,
     at: day + dayMs,
-    title: `${plural(arrivals.length, 'client')} ${arrivalVerbs[type]} /${version} ${how} on ${dayOf(day)}`,
+    title: `${plural(arrivals.length, 'client')} ${arrivalVerbs[type]} /${version} ${how} on ${dayText(day)}`,
     sections: [
       { lines: known ? lines : [...lines, earlierCallsUnknown], table: { head: ['client', 'requests'], rows } },
     ],
     data: {
       version,
-      day: dayOf(day),
+      day: dayText(day),
       count: arrivals.length,
       known,
       clients: busiest.map(({ client, name, requests }) => ({ client, name: name ?? null, requests })),

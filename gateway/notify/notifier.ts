@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { Snapshot } from '../config/snapshot.ts';
 import { type AnsweringGateway, gatewayFields } from '../observability/answeringGateway.ts';
 import type { Clock } from '../shared/clock.ts';
+import { isoTextOrNull } from '../shared/instant.ts';
 import { threadFile } from '../shared/packageFiles.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { DispatcherSettings, NotifyCommand, NotifyReport, NotifyStatus, NotifyTest } from './dispatcher.ts';
@@ -10,7 +11,6 @@ import {
   brownoutEvents,
   dateEvents,
   digestDue,
-  instantText,
   ledgerProblemEvent,
   lostRequestsEvents,
   type NotifyEvent,
@@ -102,9 +102,9 @@ export class Notifier {
     return {
       problem: problem ?? null,
       recent: recent.map(({ at, nextAt, ...row }) => ({
-        at: instantText(at),
+        at: isoTextOrNull(at),
         ...row,
-        next_at: instantText(nextAt ?? undefined),
+        next_at: isoTextOrNull(nextAt ?? undefined),
       })),
     };
   }

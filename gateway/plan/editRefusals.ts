@@ -3,6 +3,7 @@ import { type CallEvidence, mayLackCalls } from '../evidence/callEvidence.ts';
 import { type RequestSizes, sizeParts } from '../evidence/requestSizes.ts';
 import { forceLine, type Refusal, type VersionUsage } from '../lifecycle/reloadGuard.ts';
 import { lastPeriodInWords } from '../retirement/words.ts';
+import { dayText } from '../shared/instant.ts';
 import { ago, inBytes, inWholeUnits, plural, printableExcerpt, withCommas } from '../shared/text.ts';
 import { changedVersions, type RecentRefusals, type RouteWithoutAdapter, type TooLarge } from './ownAnswers.ts';
 import { type PlannedAnswer, plannedAnswer, plannedAnswers, sizeAnswers } from './plan.ts';
@@ -93,7 +94,7 @@ function sizeMessage(list: readonly TooLarge[], period: number): string {
   const largestOf = `the ${words} of ${lastPeriodInWords(period)} was ${largestWords}, at ${printableExcerpt(route)}${more}`;
   if (isKnown)
     return `/${version} answers ${status} to requests that it serves now, because ${change}, and ${largestOf}.`;
-  const day = new Date(at).toISOString().slice(0, 10);
+  const day = dayText(at);
   const why = `on ${day} it was larger than the present limit, so smaller ones of that day are not known`;
   return `/${version} may answer ${status} to requests that it serves now, because ${change}: ${largestOf}; ${why}.`;
 }

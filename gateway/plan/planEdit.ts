@@ -4,7 +4,7 @@ import { runningWaivers, stageOf, waiverWords } from '../lifecycle/stage.ts';
 import { findFreezeClients, freezeInWords, knownClientsLimit } from '../restrictions/knownClients.ts';
 import { ignoredBy, withAtLeastOneRequest } from '../retirement/countedUsage.ts';
 import { lastPeriodInWords } from '../retirement/words.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { isoText, isoTextOrNull, rfc3339 } from '../shared/instant.ts';
 import { plural, printableExcerpt, withCommas } from '../shared/text.ts';
 import { evidenceOf } from '../usage/callFacts.ts';
 import type { UsageQueries, VersionClientUse } from '../usage/usageQueries.ts';
@@ -112,11 +112,11 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     });
   const facts = {
     kind: 'plan' as const,
-    at: new Date(at).toISOString(),
-    since: new Date(since).toISOString(),
-    until: new Date(now).toISOString(),
-    covered_since: ledger.coveredSince === undefined ? null : new Date(ledger.coveredSince).toISOString(),
-    counted_since: ledger.countedSince === undefined ? null : new Date(ledger.countedSince).toISOString(),
+    at: isoText(at),
+    since: isoText(since),
+    until: isoText(now),
+    covered_since: isoTextOrNull(ledger.coveredSince),
+    counted_since: isoTextOrNull(ledger.countedSince),
     total: sumOf(countedRows),
     known: missing.length + pending.length === 0 && planned.every(({ known }) => known),
     too_large: planned.slice(0, maxListedClients),

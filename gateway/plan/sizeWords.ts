@@ -1,4 +1,5 @@
 import type { Remark } from '../evidence/remark.ts';
+import { dayText } from '../shared/instant.ts';
 import { inBytes, plural, printableExcerpt } from '../shared/text.ts';
 import type { TooLarge } from './ownAnswers.ts';
 import { type PlannedTooLarge, sizeAnswers } from './plan.ts';
@@ -16,7 +17,7 @@ export function plannedTooLarge({
   isKnown,
 }: TooLarge): PlannedTooLarge {
   const { status } = sizeAnswers[part];
-  const day = new Date(at).toISOString().slice(0, 10);
+  const day = dayText(at);
   return { version, route, part, status, setting, limit, largest, day, known: isKnown };
 }
 

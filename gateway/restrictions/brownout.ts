@@ -3,7 +3,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { brownoutAt, brownoutKey, nextBrownout } from '../lifecycle/brownouts.ts';
 import { problemMembersAboutEnd } from '../lifecycle/guide.ts';
 import type { Problem } from '../problems/problem.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { withoutFinalSlash } from '../shared/pathTable.ts';
 import { pathWithoutIds } from '../usage/counting/routeNames.ts';
 import type { Refused, RestrictedRequest, Restriction } from './restriction.ts';

@@ -13,7 +13,7 @@ import { stageOf, successorOf } from '../lifecycle/stage.ts';
 import { requestsIn } from '../observability/recentTraffic.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { Clock } from '../shared/clock.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import type { BrownoutRecord } from '../usage/usageRow.ts';
 import {
   type BrownoutEstimate,

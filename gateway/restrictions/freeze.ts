@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { problemMembersAboutEnd } from '../lifecycle/guide.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { canBeNew, freezeKey } from './knownClients.ts';
 import type { Refused, RestrictedRequest, Restriction } from './restriction.ts';
 

@@ -1,7 +1,7 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import type { LiveFacts } from '../evidence/callEvidence.ts';
 import { clientsSparedByFreeze } from '../lifecycle/stage.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { plural } from '../shared/text.ts';
 import {
   type FreezeClients,

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { LiveFacts } from '../evidence/callEvidence.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { inWholeUnits, plural, printable, printableExcerpt } from '../shared/text.ts';
 import { evidenceUntil } from '../usage/callFacts.ts';
 import type { FirstCall, UsageQueries } from '../usage/usageQueries.ts';

@@ -1,6 +1,6 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import type { Remark } from '../evidence/remark.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { inWholeUnits, plural } from '../shared/text.ts';
 import { evidenceOf } from '../usage/callFacts.ts';
 import type { BrownoutPeriod, BrownoutTotal, RefusedClient, UsageQueries } from '../usage/usageQueries.ts';

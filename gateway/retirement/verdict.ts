@@ -1,5 +1,6 @@
 import type { Answer, Remark } from '../evidence/remark.ts';
 import { waiverWords } from '../lifecycle/stage.ts';
+import { dayText } from '../shared/instant.ts';
 import { ago, inLargestUnit, inWholeUnits, plural, printableExcerpt, withCommas } from '../shared/text.ts';
 import type { Trend } from '../usage/report/trend.ts';
 import { countedUses, requestsOf, shareOf } from './countedUsage.ts';
@@ -8,7 +9,6 @@ import {
   clientCount,
   clientList,
   clientsAndOthers,
-  dayOf,
   lastPeriodInWords,
   missingRouteInWords,
   othersInWords,
@@ -133,7 +133,7 @@ function dateReasons(facts: RetirementFacts): Remark[] {
     return [{ code: 'no_sunset', text }];
   }
   if (sunset <= now) return [];
-  return [{ code: 'sunset_ahead', text: `The sunset of ${subjectOf(facts)}, ${dayOf(sunset)}, is in the future.` }];
+  return [{ code: 'sunset_ahead', text: `The sunset of ${subjectOf(facts)}, ${dayText(sunset)}, is in the future.` }];
 }
 
 /** Calls of a route may be counted without its name. */
@@ -240,7 +240,7 @@ function notesOn(facts: RetirementFacts): Remark[] {
     add('folded', `Not listed in ${lastPeriodInWords(quiet)}: ${othersInWords(others, facts)}.`);
   add('trend', trendInWords(facts.trend));
   if (newClients && newClients.length > 0) {
-    const since = facts.deprecation === undefined ? '' : `, ${dayOf(facts.deprecation)}`;
+    const since = facts.deprecation === undefined ? '' : `, ${dayText(facts.deprecation)}`;
     add('new_clients', `New clients since the deprecation${since}: ${clientList(newClients, now)}.`);
   }
   if (lostRoutes.length > 0) {
@@ -303,11 +303,11 @@ function trendInWords({ kind, zero, pausing }: Trend): string | undefined {
     case 'falling': {
       if (pausing !== undefined) {
         const clients = `${pausingInWords(pausing)}, so no end can be predicted`;
-        const until = `Even if none of them calls again, their silence means nothing before ${dayOf(pausing.expectedUntil)}`;
+        const until = `Even if none of them calls again, their silence means nothing before ${dayText(pausing.expectedUntil)}`;
         return `The requests have been falling from week to week, but ${clients}. ${until}.`;
       }
       const then =
-        zero === undefined ? ', more slowly each week' : `; at this rate there are none from ${dayOf(zero)} on`;
+        zero === undefined ? ', more slowly each week' : `; at this rate there are none from ${dayText(zero)} on`;
       return `The requests have been falling from week to week${then}.`;
     }
   }
@@ -325,7 +325,7 @@ function successorInWords(version: string, successor: SuccessorFacts | undefined
 }
 
 function ledgerScope({ evidence: { coveredSince }, fleet }: RetirementFacts): string {
-  const since = coveredSince === undefined ? '' : ` since ${dayOf(coveredSince)}`;
+  const since = coveredSince === undefined ? '' : ` since ${dayText(coveredSince)}`;
   if (fleet !== undefined) {
     const count = plural(fleet.heard, 'running gateway');
     return `The ledger only has the requests to this fleet of ${count}${since}: requests directly to the backends are not in it.`;

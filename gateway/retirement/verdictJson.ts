@@ -1,3 +1,4 @@
+import { dayText, isoText, isoTextOrNull } from '../shared/instant.ts';
 import type { PausingClients } from '../usage/report/trend.ts';
 import { clientJson, countsJson } from '../usage/report/usagePage.ts';
 import type { PastClient } from '../usage/usageQueries.ts';
@@ -17,7 +18,7 @@ export function verdictJson({ question, answer, known, reasons, notes, facts }: 
     question,
     answer,
     known,
-    asked_at: new Date(now).toISOString(),
+    asked_at: isoText(now),
     reasons,
     notes,
     facts: factsJson(facts),
@@ -31,12 +32,12 @@ function factsJson(facts: RetirementFacts) {
   const uses = countedUses(facts);
   return {
     stage: facts.stage,
-    deprecation: instant(facts.deprecation),
-    sunset: instant(facts.sunset),
+    deprecation: isoTextOrNull(facts.deprecation),
+    sunset: isoTextOrNull(facts.sunset),
     quiet: facts.quiet,
-    since: new Date(facts.evidence.since).toISOString(),
+    since: isoText(facts.evidence.since),
     max_share: facts.maxShare,
-    covered_since: instant(facts.evidence.coveredSince),
+    covered_since: isoTextOrNull(facts.evidence.coveredSince),
     problem: facts.problem ?? null,
     requests: requestsOf(uses),
     folded: facts.others?.requests ?? 0,
@@ -61,18 +62,18 @@ function factsJson(facts: RetirementFacts) {
       kind: trend.kind,
       per_day: trend.perDay ?? null,
       // The day from which no requests are expected.
-      zero: trend.zero === undefined ? null : new Date(trend.zero).toISOString().slice(0, 10),
+      zero: trend.zero === undefined ? null : dayText(trend.zero),
       // Clients with pauses so long that no end can be predicted; null: there are none.
       pausing: trend.pausing ? pausingJson(trend.pausing) : null,
-      days: trend.days.map(({ at, requests }) => ({ at: new Date(at).toISOString(), requests })),
+      days: trend.days.map(({ at, requests }) => ({ at: isoText(at), requests })),
     },
     routes_without_counterpart: facts.lostRoutes.slice(0, maxListed).map(routeJson),
     routes_missing_in_successor: facts.missingRoutes.slice(0, maxListed).map(({ observed, ...one }) => ({
       ...routeJson(one),
       successor_route: observed.route,
       status: observed.status,
-      observed_since: new Date(observed.since).toISOString(),
-      observed_last: new Date(observed.last).toISOString(),
+      observed_since: isoText(observed.since),
+      observed_last: isoText(observed.last),
     })),
     // Neither `moved` nor the contracts say whether the successor has them.
     routes_with_unknown_counterpart: facts.routesNotKnown.slice(0, maxListed).map(({ route }) => ({ route })),
@@ -89,8 +90,8 @@ function pastClientJson({ client, name, requests, first, last, usualPause }: Pas
     client,
     name: name ?? null,
     requests,
-    first: instant(first),
-    last: new Date(last).toISOString(),
+    first: isoTextOrNull(first),
+    last: isoText(last),
     usual_pause: usualPause ?? null,
   };
 }
@@ -100,12 +101,12 @@ function pausingJson({ count, shortest, longest, expectedUntil }: PausingClients
     count,
     shortest_pause: shortest,
     longest_pause: longest,
-    expected_until: new Date(expectedUntil).toISOString(),
+    expected_until: isoText(expectedUntil),
   };
 }
 
 function routeJson({ route, requests, failing, clients, last, inContract }: RetirementFacts['lostRoutes'][number]) {
-  return { route, requests, failing, clients, last: new Date(last).toISOString(), in_contract: inContract ?? null };
+  return { route, requests, failing, clients, last: isoText(last), in_contract: inContract ?? null };
 }
 
 function successorJson({ version, targets, healthy, notTried }: SuccessorFacts) {
@@ -122,8 +123,4 @@ function healthOf({
   if (healthy === targets) return 'healthy';
   if (healthy + notTried === targets) return 'not tried';
   return healthy + notTried === 0 ? 'down' : 'degraded';
-}
-
-function instant(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
 }

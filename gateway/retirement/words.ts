@@ -1,4 +1,5 @@
 import type { MissingRoute } from '../evidence/missingRoutes.ts';
+import { dayText } from '../shared/instant.ts';
 import { ago, inWholeUnits, plural, printableExcerpt, withCommas } from '../shared/text.ts';
 import type { ClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient } from '../usage/usageRow.ts';
@@ -41,14 +42,9 @@ export function pausingInWords({
   return `${plural(count, 'client')} ${count === 1 ? 'calls' : 'call'} every ${from === to ? '' : `${from} to `}${plural(to ?? 1, 'day')}`;
 }
 
-/** `2026-11-21` */
-export function dayOf(instant: number): string {
-  return new Date(instant).toISOString().slice(0, 10);
-}
-
 /** `40 requests since 2026-08-13`: of a client that did not call in the last time, so its requests are those of the whole ledger. */
 export function requestsSinceFirst({ requests, first }: { readonly requests: number; readonly first: number }): string {
-  return `${plural(requests, 'request')} since ${dayOf(first)}`;
+  return `${plural(requests, 'request')} since ${dayText(first)}`;
 }
 
 /** A client whose only request began before the period and is still open has 0 requests. */

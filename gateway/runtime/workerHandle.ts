@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Snapshot } from '../config/snapshot.ts';
 import { toPlain } from '../config/transfer.ts';
 import type { ServingReport } from '../observability/report.ts';
+import { isoText } from '../shared/instant.ts';
 import type { ServeOptions } from './serving.ts';
 import type {
   OwnUsageQuestion,
@@ -266,7 +267,7 @@ export class WorkerHandle {
   }
 
   get #noAnswerText(): string {
-    return `no answer since ${new Date(this.unresponsiveSince ?? 0).toISOString()}`;
+    return `no answer since ${isoText(this.unresponsiveSince ?? 0)}`;
   }
 
   /** Rejects if the worker exits, refuses, becomes unresponsive, or does not answer within `ms`. */

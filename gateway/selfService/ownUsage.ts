@@ -2,6 +2,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { type AnnouncedEnd, RouteEnds } from '../lifecycle/announcement.ts';
 import { guidePath } from '../lifecycle/guide.ts';
 import { runningWaivers, stageOf, successorOf } from '../lifecycle/stage.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import type { AcceptedUse, UsageQueries } from '../usage/usageQueries.ts';
 
 const periodMs = 30 * 86_400_000;
@@ -28,7 +29,7 @@ export async function ownUsage(
     const listedUses = stageOf(version, now) === 'active' ? uses.filter(({ end }) => end !== undefined) : uses;
     return listedUses.length === 0 ? [] : [versionJson(version, snapshot, client, listedUses, now)];
   });
-  return `${JSON.stringify({ since: textInSeconds(since), until: textInSeconds(now), versions }, null, 2)}\n`;
+  return `${JSON.stringify({ since: rfc3339(since), until: rfc3339(now), versions }, null, 2)}\n`;
 }
 
 /** `end`: undefined if no end of the route is announced. */
@@ -55,24 +56,19 @@ function versionJson(
   return {
     version: version.name,
     stage: waiver ? 'sunset' : stageOf(version, now),
-    deprecation: textInSeconds(version.deprecation),
-    sunset: textInSeconds(waiver?.until ?? version.sunset),
+    deprecation: rfc3339(version.deprecation),
+    sunset: rfc3339(waiver?.until ?? version.sunset),
     successor: successor && { name: successor.name, url: `${publicUrl}${basePath}/${successor.name}` },
     guide: guide && publicUrl + guide,
     info: version.info,
     requests: uses.reduce((sum, { requests }) => sum + requests, 0),
-    last: textInSeconds(Math.max(...uses.map(({ last }) => last))),
+    last: rfc3339(Math.max(...uses.map(({ last }) => last))),
     routes: uses.slice(0, maxRoutes).map(({ route, requests, last, end }) => ({
       route,
       requests,
-      last: textInSeconds(last),
-      deprecation: textInSeconds(end?.deprecatedAt),
-      sunset: textInSeconds(end && (waiver?.until ?? end.sunsetAt)),
+      last: rfc3339(last),
+      deprecation: rfc3339(end?.deprecatedAt),
+      sunset: rfc3339(end && (waiver?.until ?? end.sunsetAt)),
     })),
   };
-}
-
-/** An instant (epoch ms) as a text with whole seconds: `2026-06-30T00:00:00Z`. */
-function textInSeconds(instant: number | undefined): string | undefined {
-  return instant === undefined ? undefined : new Date(instant).toISOString().replace(/\.\d+Z$/, 'Z');
 }

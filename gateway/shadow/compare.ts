@@ -1,5 +1,6 @@
-import { isList, isMap, type Located } from '../contract/document/located.ts';
+import { isList, type Located } from '../contract/document/located.ts';
 import { CompareError } from '../contract/failure.ts';
+import { isMap, memberName } from '../shared/json.ts';
 import { BodyPath, type PathBudget } from './paths.ts';
 import { bareType, type ContractResponses, isJson, type ListedResponse } from './responses.ts';
 import { type ComparedResponse, notJson, parsedBody, type ResponsePair, tooDeep, valueIfJson } from './sample.ts';
@@ -248,7 +249,7 @@ function countJudgedValues(pointer: string, body: unknown): number {
   const ownerKeys = keys.at(-1) === '*' ? keys : keys.slice(0, -1);
   let values = [body];
   for (const key of ownerKeys) {
-    const name = key.replaceAll('~1', '/').replaceAll('~0', '~');
+    const name = memberName(key);
     values = values.flatMap((value) => {
       if (isList(value)) return key === '*' ? value : [];
       if (!isMap(value)) return [];

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../config/snapshot.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { plural } from '../shared/text.ts';
 import { maxEvidenceRows } from '../usage/ledger/evidence.ts';
 import type { UsageQueries } from '../usage/usageQueries.ts';

@@ -1,6 +1,6 @@
-import { isMap } from '../contract/document/located.ts';
 import { CompareError } from '../contract/failure.ts';
 import type { Schema, SubschemaRef } from '../contract/schema/schema.ts';
+import { isMap, pointerToken } from '../shared/json.ts';
 import type { ShapeType } from './validation.ts';
 
 /** What a contract states about a path in a body. `no schema`: it has no schema for the whole body. */
@@ -130,7 +130,7 @@ export class BodyPath {
     const listings = [this.oldListing, this.newListing].map((listing, index) =>
       listingOfChild(listing, [this.#oldSchemas, this.#newSchemas][index], childSchemas[index], name),
     );
-    const text = `${this.text}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    const text = `${this.text}/${pointerToken(name)}`;
     const child = new BodyPath(
       text,
       listings as [Listing, Listing],

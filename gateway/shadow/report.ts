@@ -1,6 +1,6 @@
 import type { Snapshot } from '../config/snapshot.ts';
 import type { NewServingAdapter } from '../lifecycle/reloadGuard.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { plural } from '../shared/text.ts';
 import { onlyFails } from '../usage/counting/countedExchange.ts';
 import { maxEvidenceRows } from '../usage/ledger/evidence.ts';

@@ -3,6 +3,7 @@ import addFormats from 'ajv-formats';
 import { findJsonError } from '../contract/document/jsonSyntax.ts';
 import { textPositionAt } from '../contract/document/positions.ts';
 import { CompareError } from '../contract/failure.ts';
+import { isMap } from '../shared/json.ts';
 import { translateTemplate, withoutVersion } from '../shared/pathTable.ts';
 import { plural, printableExcerpt } from '../shared/text.ts';
 import { overridesMethod } from './methodOverride.ts';
@@ -56,7 +57,7 @@ export function parseRequestFile(
     throw new CompareError(`${name}:${line}:${column}`, 'is not JSON', `Make it with shadow export. ${remedy}`);
   }
   const root: unknown = parsedJson(content, name);
-  const format = isObject(root) ? root['format'] : undefined;
+  const format = isMap(root) ? root['format'] : undefined;
   if (format === undefined)
     throw new CompareError(
       name,
@@ -194,14 +195,10 @@ function toAscii(path: string): string {
 
 function parametersOf(written: WrittenRequest['query'] = {}): NamedParameter[] {
   return Object.entries(written).map(([name, one]) => {
-    const { type, value }: Exclude<WrittenParameter, WrittenScalar | readonly WrittenScalar[]> = isObject(one)
+    const { type, value }: Exclude<WrittenParameter, WrittenScalar | readonly WrittenScalar[]> = isMap(one)
       ? one
       : { value: one as WrittenScalar };
     const values = value === undefined ? undefined : [value].flat().map(String);
     return { name, type: type ?? 'string', values };
   });
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,7 @@ import type { ShadowSettings } from '../config/shadowSettings.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { pathThroughChain } from '../lifecycle/stage.ts';
 import { type SecretNames, secretNamesIn } from '../observability/redact.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { parameterValuesOf } from '../shared/pathTable.ts';
 import { chainBetween, containsSecret, shadowKey } from './copyPlan.ts';
 import { looksLikeName } from './paths.ts';

@@ -3,7 +3,7 @@ import type { Snapshot, Version } from '../config/snapshot.ts';
 import { toPlain } from '../config/transfer.ts';
 import type { MetricValues } from '../observability/exposition.ts';
 import type { Clock } from '../shared/clock.ts';
-import { rfc3339 } from '../shared/httpDate.ts';
+import { rfc3339 } from '../shared/instant.ts';
 import { threadFile } from '../shared/packageFiles.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { EvidenceRow } from '../usage/usageRow.ts';

@@ -1,4 +1,5 @@
-import { isList, isMap, type JsonMap } from '../contract/document/located.ts';
+import { isList } from '../contract/document/located.ts';
+import { isMap, type JsonMap } from '../shared/json.ts';
 import type { BodyPath } from './paths.ts';
 import { typeOf } from './validation.ts';
 

@@ -1,8 +1,9 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { Documents } from '../contract/document/documents.ts';
-import { isList, isMap, type Located } from '../contract/document/located.ts';
+import { isList, type Located } from '../contract/document/located.ts';
 import { JsonSchemas } from '../contract/schema/jsonSchema.ts';
+import { isMap, memberName } from '../shared/json.ts';
 
 /** Where a body violates its schema, and which rule it violates. Does not contain values of the body. */
 export interface Violation {
@@ -133,16 +134,12 @@ function distance(errors: readonly ErrorObject[]): number {
 }
 
 function keysOf({ instancePath, keyword, params }: ErrorObject): string[] {
-  const keys = instancePath.split('/').slice(1).map(unescaped);
+  const keys = instancePath.split('/').slice(1).map(memberName);
   const { missingProperty, additionalProperty, unevaluatedProperty } = params as Record<string, unknown>;
   const [property] = [missingProperty, additionalProperty, unevaluatedProperty].filter(
     (key) => typeof key === 'string',
   );
   return property === undefined || keyword === 'dependentRequired' ? keys : [...keys, property];
-}
-
-function unescaped(key: string): string {
-  return key.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
 function ruleOf({ keyword, params, data }: ErrorObject): string {

@@ -3,11 +3,6 @@ export function httpDate(instant: number): string {
   return new Date(instant).toUTCString();
 }
 
-/** An instant as RFC 3339 without fractions of a second: `2028-06-30T23:59:59Z`. */
-export function rfc3339(instant: number): string {
-  return new Date(instant).toISOString().replace(/\.\d{3}Z$/, 'Z');
-}
-
 let currentSecond = Number.NaN;
 let currentDate = '';
 

@@ -29,6 +29,7 @@ import { ownUsage } from '../../selfService/ownUsage.ts';
 import { driftReport } from '../../shadow/drift.ts';
 import { shadowRemark, shadowReport, whyAdapterCannotServe } from '../../shadow/report.ts';
 import { reasonOf } from '../../shared/fileSystem.ts';
+import { isoText } from '../../shared/instant.ts';
 import { answeredPaths } from '../../trial/trialRoutes.ts';
 import { evidenceOf, sizeEvidenceOf } from '../../usage/callFacts.ts';
 import { nameClient } from '../../usage/clientNames.ts';
@@ -281,7 +282,7 @@ async function markNewClients(
   for (const version of by === 'client' ? sortedVersions : []) {
     const { name, freeze } = version;
     if (freeze === undefined || freeze.from > Date.parse(until)) continue;
-    const since = new Date(freeze.from).toISOString();
+    const since = isoText(freeze.from);
     const allow = clientsSparedByFreeze(version, Date.parse(until));
     for (const { client } of await newClientsOf(queries, { version: name, from: freeze.from, allow }))
       newSince.set(`${name} ${client}`, since);

@@ -1,8 +1,9 @@
 import { Option } from 'commander';
 import type { BrownoutStatus } from '../../lifecycle/brownouts.ts';
 import { type BrownoutReport, brownoutClasses, summaryOf } from '../../retirement/brownoutReport.ts';
+import { isMap } from '../../shared/json.ts';
 import { ago, percent, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
-import { adminClient, gatewayJson, isRecord, notAGateway } from '../adminClient.ts';
+import { adminClient, gatewayJson, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -79,7 +80,7 @@ async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
 }
 
 function isStatusList(value: unknown): value is readonly BrownoutStatus[] {
-  return Array.isArray(value) && value.every((one) => isRecord(one) && typeof one['state'] === 'string');
+  return Array.isArray(value) && value.every((one) => isMap(one) && typeof one['state'] === 'string');
 }
 
 /** @throws AdminError, UnreadableFileError, UsageError */
@@ -89,7 +90,7 @@ async function stop(version: string, { window, ...options }: StopOptions, io: Io
   const endpoint = adminEndpointOf(options, io);
   const body = window === undefined ? { version } : { version, at: window };
   const { brownout, stored } = await adminClient(endpoint).post('/api/brownouts/stop', body);
-  if (!isRecord(brownout)) throw notAGateway(endpoint.name);
+  if (!isMap(brownout)) throw notAGateway(endpoint.name);
   io.stdout.write(`/${version}: the brownout of ${printable(String(brownout['at']))} is stopped\n`);
   if (stored === true) return 0;
   io.stderr.write(
@@ -113,7 +114,7 @@ async function report(version: string, options: ReportOptions, io: Io): Promise<
 
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
 function isReport(answer: unknown): answer is BrownoutReport {
-  return isRecord(answer) && answer['kind'] === 'brownout report' && Array.isArray(answer['clients']);
+  return isMap(answer) && answer['kind'] === 'brownout report' && Array.isArray(answer['clients']);
 }
 
 /** The text shows the clients with the most refused requests. The JSON format lists more. */

@@ -1,5 +1,6 @@
 import type { VerdictJson } from '../../retirement/verdictJson.ts';
-import { adminClient, gatewayJson, isRecord, notAGateway } from '../adminClient.ts';
+import { isMap } from '../../shared/json.ts';
+import { adminClient, gatewayJson, notAGateway } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -56,8 +57,8 @@ async function canRetire({ version, route }: NamedSubject, options: CanRetireOpt
 
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
 function isVerdict(answer: unknown): answer is VerdictJson {
-  if (!isRecord(answer)) return false;
+  if (!isMap(answer)) return false;
   const { answer: word, reasons, notes, facts } = answer;
   if (word !== 'yes' && word !== 'not yet' && word !== 'no' && word !== 'not known') return false;
-  return Array.isArray(reasons) && Array.isArray(notes) && isRecord(facts) && Array.isArray(facts['clients']);
+  return Array.isArray(reasons) && Array.isArray(notes) && isMap(facts) && Array.isArray(facts['clients']);
 }

@@ -10,15 +10,8 @@ import { hasLoss } from '../../plan/plan.ts';
 import { prepareAdaptersAndGrease } from '../../runtime/adapterCheck.ts';
 import type { ReloadOutcome } from '../../runtime/reload.ts';
 import { systemClock } from '../../shared/clock.ts';
-import {
-  type AdminEndpoint,
-  AdminError,
-  adminClient,
-  askForPlan,
-  gatewayJson,
-  isRecord,
-  notAGateway,
-} from '../adminClient.ts';
+import { isMap } from '../../shared/json.ts';
+import { type AdminEndpoint, AdminError, adminClient, askForPlan, gatewayJson, notAGateway } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import { addAdminOption, adminEndpointOf, configOption, formatOption } from '../options.ts';
 import {
@@ -169,7 +162,7 @@ const listFields: Readonly<Record<string, readonly string[]>> = {
 };
 
 function isOutcome(answer: unknown): answer is ReloadOutcome {
-  if (!isRecord(answer) || typeof answer['kind'] !== 'string') return false;
+  if (!isMap(answer) || typeof answer['kind'] !== 'string') return false;
   return listFields[answer['kind']]?.every((name) => Array.isArray(answer[name])) ?? false;
 }
 

@@ -1,4 +1,3 @@
-import { realpathSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
 import { isBreaking } from '../../compat/judge/findings.ts';
 import { type CompatReport, relevantFindings } from '../../compat/judge/judge.ts';
@@ -7,13 +6,10 @@ import { asJson } from '../../compat/report/json.ts';
 import { asMarkdown } from '../../compat/report/markdown.ts';
 import { asSarif } from '../../compat/report/sarif.ts';
 import { asText, rulesAsText } from '../../compat/report/text.ts';
-import { safeText, type WorkingTree } from '../../compat/report/words.ts';
 import { type RuleLevel, ruleLevels, rules } from '../../compat/rules/rules.ts';
-import { UnreadableFileError } from '../../config/fault.ts';
-import { CompareError } from '../../contract/failure.ts';
-import { workingTreeOf } from '../../contract/source/git.ts';
 import { printableExcerpt } from '../../shared/text.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
+import { failureInWords, workingTreeAt } from '../output/comparison.ts';
 import { painter, printedJson } from '../output/terminal.ts';
 import type { ComparisonOptions, ComparisonResult, Progress } from './compatFiles.ts';
 
@@ -134,28 +130,6 @@ const printers: Record<CompatFormat, Printer> = {
   github: ({ report, folder }) => asGithub(report, workingTreeAt(folder)),
   markdown: ({ report }) => asMarkdown(report),
 };
-
-/** The Git working tree of a folder. Git prints paths with symbolic links resolved, so the folder is resolved too. */
-export function workingTreeAt(folder: string): WorkingTree {
-  const real = realpathSync(folder);
-  return { root: workingTreeOf(real) ?? real, folder: real };
-}
-
-/** Why the comparison failed. The text may quote names and keys of the contracts, so control characters are escaped. */
-export function failureInWords(error: unknown): string {
-  const isExplained =
-    error instanceof CompareError || error instanceof UsageError || error instanceof UnreadableFileError;
-  // A defect is printed here, too. If it were thrown, Node would exit with code 1, which means that the change is not allowed.
-  const text = isExplained ? error.message : `This is a defect of version-gateway.\n${stackOf(error)}`;
-  return text
-    .split('\n')
-    .map((line) => safeText(line, 1000))
-    .join('\n');
-}
-
-function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
 
 const clearLine = '\r\u001b[K';
 /** Shorter comparisons show no progress. */

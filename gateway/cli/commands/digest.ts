@@ -2,8 +2,9 @@ import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { asHtml, asMarkdown } from '../../notify/formats.ts';
 import { digestEvent } from '../../notify/ledgerEvents.ts';
+import { isMap } from '../../shared/json.ts';
 import { printable } from '../../shared/text.ts';
-import { adminClient, isRecord, notAGateway } from '../adminClient.ts';
+import { adminClient, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { openEvidence, unreadableLedger } from '../ledgerStore.ts';
 import {
@@ -82,8 +83,8 @@ async function digestFromGateway(options: DigestOptions, io: Io): Promise<Digest
 
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
 function isDigest(answer: unknown): answer is Digest {
-  if (!isRecord(answer) || typeof answer['title'] !== 'string' || !Array.isArray(answer['sections'])) return false;
-  return answer['sections'].every((section) => isRecord(section) && Array.isArray(section['lines']));
+  if (!isMap(answer) || typeof answer['title'] !== 'string' || !Array.isArray(answer['sections'])) return false;
+  return answer['sections'].every((section) => isMap(section) && Array.isArray(section['lines']));
 }
 
 /** Reads a ledger directly. @throws UsageError, UnreadableFileError */
@@ -114,7 +115,7 @@ async function digestFromStore(store: string, { config, since, names }: DigestOp
 async function testReceivers(options: AdminEndpointOptions, io: Io): Promise<ExitCode> {
   const endpoint = adminEndpointOf(options, io);
   const { results } = await adminClient(endpoint).post('/api/notify/test', {}, testTimeoutMs);
-  if (!Array.isArray(results) || !results.every(isRecord)) throw notAGateway(endpoint.name);
+  if (!Array.isArray(results) || !results.every(isMap)) throw notAGateway(endpoint.name);
   for (const { host, accepted, result } of results)
     io.stdout.write(printable(`${host}  ${accepted === true ? 'accepted' : 'not accepted'}  ${result}`).concat('\n'));
   if (results.length === 0) io.stderr.write('No result: see the log of the gateway.\n');

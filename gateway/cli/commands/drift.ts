@@ -1,7 +1,8 @@
 import type { DriftStatus } from '../../shadow/comparisonStatus.ts';
 import type { DriftReport } from '../../shadow/drift.ts';
+import { isMap } from '../../shared/json.ts';
 import { plural, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
-import { adminClient, gatewayJson, isRecord, notAGateway } from '../adminClient.ts';
+import { adminClient, gatewayJson, notAGateway } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -54,7 +55,7 @@ function statusTable(statuses: unknown): string[][] | undefined {
 }
 
 function isStatusList(value: unknown): value is readonly DriftStatus[] {
-  return Array.isArray(value) && value.every((one) => isRecord(one) && typeof one['compared'] === 'number');
+  return Array.isArray(value) && value.every((one) => isMap(one) && typeof one['compared'] === 'number');
 }
 
 /** @throws AdminError, UnreadableFileError */
@@ -70,7 +71,7 @@ async function report(version: string, { format, ...options }: DriftOptions, io:
 
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
 function isDriftReport(answer: unknown): answer is DriftReport {
-  return isRecord(answer) && answer['kind'] === 'drift report' && Array.isArray(answer['routes']);
+  return isMap(answer) && answer['kind'] === 'drift report' && Array.isArray(answer['routes']);
 }
 
 function asText(report: DriftReport, paint: Paint, width: number): string {

@@ -4,8 +4,10 @@ import type { FleetJson } from '../../fleet/fleetJson.ts';
 import type { ForgetOutcome, Forgotten } from '../../fleet/forget.ts';
 import type { ImportOutcome } from '../../fleet/importLedger.ts';
 import type { Postgres } from '../../fleet/postgres.ts';
+import { dayText, isoText } from '../../shared/instant.ts';
+import { isMap } from '../../shared/json.ts';
 import { plural, printable, withCommas } from '../../shared/text.ts';
-import { type AdminEndpoint, adminClient, gatewayJson, isRecord, notAGateway } from '../adminClient.ts';
+import { type AdminEndpoint, adminClient, gatewayJson, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -110,7 +112,7 @@ async function importFile(file: string, { store }: FleetOptions, io: Io): Promis
 }
 
 function importText(file: string, outcome: ImportOutcome): string {
-  const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+  const dayOf = (at: number): string => dayText(at);
   if (outcome.kind === 'unchanged') return `${file} was imported on ${dayOf(outcome.at)}; nothing to do`;
   const { requests, from, until, foreignTags } = outcome;
   const period = requests === 0 ? '' : `, from ${dayOf(from)} to ${dayOf(until)}`;
@@ -129,13 +131,13 @@ async function fromGateway(endpoint: AdminEndpoint): Promise<FleetJson> {
 
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
 function isFleet(answer: unknown): answer is FleetJson {
-  return isRecord(answer) && Array.isArray(answer['gateways']) && answer['gateways'].every(isRecord);
+  return isMap(answer) && Array.isArray(answer['gateways']) && answer['gateways'].every(isMap);
 }
 
 async function forgetByGateway(name: string, options: ForgetOptions, io: Io): Promise<ForgetOutcome> {
   const endpoint = adminEndpointOf(options, io);
   const { reason, endedAt } = options;
-  const ended = endedAt === undefined ? {} : { ended_at: new Date(endedAt).toISOString() };
+  const ended = endedAt === undefined ? {} : { ended_at: isoText(endedAt) };
   const { forgotten } = await adminClient(endpoint).post('/api/fleet/forget', { name, reason, ...ended });
   if (typeof forgotten !== 'number') throw notAGateway(endpoint.name);
   return { forgotten };

@@ -12,7 +12,7 @@ import {
 import { planEdit } from '../../plan/planEdit.ts';
 import { routesInWords } from '../../retirement/words.ts';
 import { systemClock } from '../../shared/clock.ts';
-import { rfc3339 } from '../../shared/httpDate.ts';
+import { rfc3339 } from '../../shared/instant.ts';
 import { ago, plural, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
 import { isSingleClient } from '../../usage/usageRow.ts';
 import { type AdminEndpoint, askForPlan, gatewayJson } from '../adminClient.ts';

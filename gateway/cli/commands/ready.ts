@@ -1,7 +1,8 @@
 import { Option } from 'commander';
 import { UnreadableFileError } from '../../config/fault.ts';
+import { isMap } from '../../shared/json.ts';
 import { printable } from '../../shared/text.ts';
-import { AdminError, fetchFailure, isRecord } from '../adminClient.ts';
+import { AdminError, fetchFailure } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -51,6 +52,6 @@ async function ready({ timeout, ...options }: ReadyOptions, io: Io): Promise<Exi
 /** The reason that the gateway gives: it is starting or draining, or its configuration is refused. */
 async function reasonIn(response: Response): Promise<string> {
   const body: unknown = await response.json().catch(() => undefined);
-  const reason = isRecord(body) ? body['reason'] : undefined;
+  const reason = isMap(body) ? body['reason'] : undefined;
   return typeof reason === 'string' ? printable(reason) : 'it answers 503';
 }

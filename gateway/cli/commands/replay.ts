@@ -19,9 +19,9 @@ import { readRegularFile } from '../../shared/fileSystem.ts';
 import { printable } from '../../shared/text.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { formatOption, snapshotOf } from '../options.ts';
+import { failureInWords, workingTreeAt } from '../output/comparison.ts';
 import { replayAsText } from '../output/shadowText.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
-import { failureInWords, workingTreeAt } from './compat.ts';
 
 interface CommandOptions {
   readonly v1: string;

@@ -6,8 +6,9 @@ import { type ComparisonKind, comparisonNames, type ShadowStatus } from '../../s
 import type { DifferenceReport } from '../../shadow/report.ts';
 import type { ExportedRequests } from '../../shadow/sampledRequests.ts';
 import { reasonOf } from '../../shared/fileSystem.ts';
+import { isMap } from '../../shared/json.ts';
 import { plural, printable, withCommas } from '../../shared/text.ts';
-import { adminClient, gatewayJson, isRecord, notAGateway } from '../adminClient.ts';
+import { adminClient, gatewayJson, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -123,14 +124,14 @@ function sumOf(counts: Readonly<Record<string, number>>): number {
 }
 
 function isStatusList(value: unknown): value is readonly ShadowStatus[] {
-  return Array.isArray(value) && value.every((one) => isRecord(one) && isRecord(one['copies']));
+  return Array.isArray(value) && value.every((one) => isMap(one) && isMap(one['copies']));
 }
 
 /** @throws AdminError, UnreadableFileError */
 async function stop(kind: ComparisonKind, version: string, options: AdminEndpointOptions, io: Io): Promise<ExitCode> {
   const endpoint = adminEndpointOf(options, io);
   const { [kind]: stopped, stored } = await adminClient(endpoint).post(`/api/${kind}/stop`, { version });
-  if (!isRecord(stopped)) throw notAGateway(endpoint.name);
+  if (!isMap(stopped)) throw notAGateway(endpoint.name);
   const to = typeof stopped['to'] === 'string' ? ` to /${printable(stopped['to'])}` : '';
   const name = comparisonNames[kind];
   io.stdout.write(`/${version}: the ${name}${to} is stopped\n`);
@@ -152,7 +153,7 @@ async function report(version: string, { format, ...options }: ReportOptions, io
 
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
 function isShadowReport(answer: unknown): answer is DifferenceReport {
-  return isRecord(answer) && answer['kind'] === 'shadow report' && Array.isArray(answer['routes']);
+  return isMap(answer) && answer['kind'] === 'shadow report' && Array.isArray(answer['routes']);
 }
 
 /** @throws AdminError, UnreadableFileError, UsageError */
@@ -203,9 +204,9 @@ function onlyShadowedVersion(shadows: unknown, endpointName: string): string {
 }
 
 function isExport(answer: unknown): answer is ExportedRequests {
-  if (!isRecord(answer) || answer['kind'] !== 'shadow requests') return false;
+  if (!isMap(answer) || answer['kind'] !== 'shadow requests') return false;
   const { file } = answer;
-  return isRecord(file) && Array.isArray(file['requests']) && file['requests'].every(isRecord);
+  return isMap(file) && Array.isArray(file['requests']) && file['requests'].every(isMap);
 }
 
 /** Replaces the file as a whole, including its permissions and owner. @throws UsageError */

@@ -1,13 +1,14 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { systemClock } from '../../shared/clock.ts';
+import { isMap } from '../../shared/json.ts';
 import { printable } from '../../shared/text.ts';
 import { routeOrReason } from '../../usage/counting/routeNames.ts';
 import { usageCsv } from '../../usage/report/usageCsv.ts';
 import { defaultGrouping, type Grouping, groupings, whyRouteNotAllowed } from '../../usage/report/usagePage.ts';
 import { instanceFault, type UsageReport, usageReport } from '../../usage/report/usageReport.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
-import { type AdminEndpoint, adminClient, gatewayJson, isRecord, notAGateway } from '../adminClient.ts';
+import { type AdminEndpoint, adminClient, gatewayJson, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { openLedger, unreadableLedger } from '../ledgerStore.ts';
 import {
@@ -94,14 +95,14 @@ async function reportFromGateway(
 
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
 function isReport(answer: unknown): answer is UsageReport {
-  if (!isRecord(answer)) return false;
+  if (!isMap(answer)) return false;
   const { by, rows, since, until, problems } = answer;
   const hasReportFields =
     Array.isArray(problems) &&
     groupings.some((grouping) => grouping === by) &&
     typeof since === 'string' &&
     typeof until === 'string';
-  return hasReportFields && Array.isArray(rows) && rows.every(isRecord);
+  return hasReportFields && Array.isArray(rows) && rows.every(isMap);
 }
 
 /** Reads a ledger directly. `now` is in epoch ms. @throws UsageError */

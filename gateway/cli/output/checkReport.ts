@@ -5,8 +5,9 @@ import { refusalLines } from '../../lifecycle/reloadGuard.ts';
 import { stageOf, successorOf } from '../../lifecycle/stage.ts';
 import { hasLoss, type Plan } from '../../plan/plan.ts';
 import type { ReloadOutcome } from '../../runtime/reload.ts';
+import { dateText } from '../../shared/instant.ts';
 import { plural, printable } from '../../shared/text.ts';
-import { dateText, type Paint, printedJson, table } from './terminal.ts';
+import { type Paint, printedJson, table } from './terminal.ts';
 
 export interface CheckReport {
   readonly file: string;

@@ -1,10 +1,12 @@
 import type { EditWatchStatus } from '../../editWatch/watchStatus.ts';
 import type { FleetJson } from '../../fleet/fleetJson.ts';
 import { waiverWords } from '../../lifecycle/stage.ts';
+import { dateText } from '../../shared/instant.ts';
+import { isMap } from '../../shared/json.ts';
 import { ago, plural, printable } from '../../shared/text.ts';
-import { type AdminClient, isRecord, type JsonObject, notAGateway } from '../adminClient.ts';
+import { type AdminClient, type JsonObject, notAGateway } from '../adminClient.ts';
 import { fleetSummary } from './fleetText.ts';
-import { dateText, type Paint, table } from './terminal.ts';
+import { type Paint, table } from './terminal.ts';
 
 /** The response of `/api/status`. Times are RFC 3339 or null. */
 export interface RunningStatus {
@@ -115,14 +117,14 @@ export async function readStatus(admin: AdminClient, endpointName: string, timeo
 
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
 function isStatus(answer: unknown): answer is RunningStatus {
-  if (!isRecord(answer)) return false;
+  if (!isMap(answer)) return false;
   const { config, versions } = answer;
-  return isRecord(config) && hasTexts(config, 'fingerprint', 'loaded_at', 'trigger') && isListOfVersions(versions);
+  return isMap(config) && hasTexts(config, 'fingerprint', 'loaded_at', 'trigger') && isListOfVersions(versions);
 }
 
 function isListOfVersions(list: unknown): boolean {
   if (!Array.isArray(list)) return false;
-  return list.every((one) => isRecord(one) && hasTexts(one, 'version', 'stage') && Array.isArray(one['targets']));
+  return list.every((one) => isMap(one) && hasTexts(one, 'version', 'stage') && Array.isArray(one['targets']));
 }
 
 function hasTexts(record: JsonObject, ...names: string[]): boolean {

@@ -74,11 +74,6 @@ function truncated(cell: string, width: number): string {
   return cell.length <= width ? cell : `${cell.slice(0, width - 1)}…`;
 }
 
-/** As in routes.yaml: `2026-06-30` for midnight UTC, `2026-06-30T23:59:59Z` for any other time. */
-export function dateText(instant: number): string {
-  return new Date(instant).toISOString().replace('.000Z', 'Z').replace('T00:00:00Z', '');
-}
-
 const bars = '▁▂▃▄▅▆▇█';
 const dayMs = 86_400_000;
 /** 30 days and today. */

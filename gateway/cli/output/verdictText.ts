@@ -1,7 +1,8 @@
 import type { VerdictJson } from '../../retirement/verdictJson.ts';
 import { lastPeriodInWords, pausingInWords, routesInWords, shareInWords } from '../../retirement/words.ts';
+import { dateText } from '../../shared/instant.ts';
 import { ago, plural, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
-import { dateText, type Paint, sparkline, table } from './terminal.ts';
+import { type Paint, sparkline, table } from './terminal.ts';
 
 const colours = { yes: 'green', 'not yet': 'yellow', 'not known': 'yellow', no: 'red' } as const;
 /** The clients with the most requests are shown; the JSON format lists more. */

@@ -1,5 +1,6 @@
 import type { GatewaySettings, HostPort, Snapshot, Version } from '../../config/snapshot.ts';
 import { stageOf, successorOf } from '../../lifecycle/stage.ts';
+import { dayText } from '../../shared/instant.ts';
 
 /** What `start` prints when the gateway listens: addresses, versions, and commands to try. */
 export function banner(snapshot: Snapshot, listen: HostPort, admin: HostPort, now: number): string {
@@ -50,7 +51,7 @@ function reachableAddress({ host, port }: HostPort): HostPort {
 function versionRow(version: Version, snapshot: Snapshot, now: number): string {
   const stage = stageOf(version, now);
   const successor = stage === 'active' ? undefined : successorOf(version, snapshot, now);
-  const sunset = version.sunset === undefined ? '' : `, sunset ${new Date(version.sunset).toISOString().slice(0, 10)}`;
+  const sunset = version.sunset === undefined ? '' : `, sunset ${dayText(version.sunset)}`;
   const next = successor === undefined ? '' : `, successor /${successor.name}`;
   const { adapter } = version;
   const urls = version.targets.map((target) => target.url).join(', ');

@@ -1,4 +1,4 @@
-import { isList, isMap, type Located } from '../../contract/document/located.ts';
+import { isList, type Located } from '../../contract/document/located.ts';
 import { canonicalJson } from '../../contract/schema/keywords.ts';
 import {
   type Bound,
@@ -9,6 +9,7 @@ import {
   minimums,
 } from '../../contract/schema/limits.ts';
 import type { View } from '../../contract/schema/schema.ts';
+import { isMap } from '../../shared/json.ts';
 import { isSentAsText, noName, type SchemaPair } from './schemaPair.ts';
 
 /** Compares `enum`, `const` and `default`. If only one of the schemas accepts nothing but null, `compareTypes` reports it. */

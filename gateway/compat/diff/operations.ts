@@ -1,5 +1,5 @@
 import type { Documents } from '../../contract/document/documents.ts';
-import { below, entriesOf, isList, isMap, type Located } from '../../contract/document/located.ts';
+import { below, entriesOf, isList, type Located } from '../../contract/document/located.ts';
 import {
   addOperations,
   type Caller,
@@ -9,6 +9,7 @@ import {
   type Route,
 } from '../../contract/routes.ts';
 import { canonicalJson, canonicalJsonWithoutDocs } from '../../contract/schema/keywords.ts';
+import { isMap } from '../../shared/json.ts';
 import {
   addChange,
   addPart,

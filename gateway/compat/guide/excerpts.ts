@@ -1,5 +1,6 @@
-import { isList, isMap, type Located, ownValue } from '../../contract/document/located.ts';
+import { isList, type Located, ownValue } from '../../contract/document/located.ts';
 import type { Route } from '../../contract/routes.ts';
+import { isMap } from '../../shared/json.ts';
 import { type ContractExamples, type ExampleBody, generatedValueAt, type SampleValue, valueAt } from './examples.ts';
 import type { BeforeAfter, Excerpt } from './guide.ts';
 

@@ -1,4 +1,5 @@
 import type { RouteName } from '../../contract/routes.ts';
+import { rfc3339 } from '../../shared/instant.ts';
 import { plural, printable } from '../../shared/text.ts';
 import { looksRenamedPhrase, routeInWords } from '../rules/words.ts';
 
@@ -201,13 +202,8 @@ function datesInWords(
 function brownoutsInWords(from: string, { brownouts = [], isRetired }: VersionEnd): string[] {
   if (isRetired || brownouts.length === 0) return [];
   const { shown, andMore } = firstItems(brownouts);
-  const times = shown.map(({ at, end }) => `${isoSeconds(at)} to ${isoSeconds(end)}`);
+  const times = shown.map(({ at, end }) => `${rfc3339(at)} to ${rfc3339(end)}`);
   return [`Expect that requests to ${from} are refused in brownouts: ${times.join(', ')}${andMore}.`];
-}
-
-/** "2029-06-30T12:00:00Z". */
-function isoSeconds(instant: number): string {
-  return new Date(instant).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
 
 function routesInWords(from: string, routes: readonly GuideRoute[]): string {

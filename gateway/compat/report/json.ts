@@ -1,6 +1,7 @@
 import { pointerOf } from '../../contract/document/located.ts';
 import type { TextPosition } from '../../contract/document/positions.ts';
 import type { RouteName } from '../../contract/routes.ts';
+import { isoText } from '../../shared/instant.ts';
 import type { Site } from '../judge/findings.ts';
 import type { Between, CompatReport, Exemption, PlacedFinding } from '../judge/judge.ts';
 import { basisOf, type Rule } from '../rules/rules.ts';
@@ -123,7 +124,7 @@ function exemptionAsJson({ rule, route, pointer, reason, until }: Exemption): Js
     route: cut(route),
     pointer: pointer === undefined ? null : cut(pointer),
     reason: cut(reason),
-    until: new Date(until).toISOString(),
+    until: isoText(until),
   };
 }
 

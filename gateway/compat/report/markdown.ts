@@ -1,3 +1,4 @@
+import { dayText } from '../../shared/instant.ts';
 import { plural } from '../../shared/text.ts';
 import { type CompatReport, type PlacedFinding, relevantFindings } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
@@ -5,7 +6,6 @@ import { codeAsMarkdown, plainAsMarkdown, sentenceAsMarkdown } from './markdownT
 import { infosInWords, summaryInWords, summaryOf } from './summary.ts';
 import {
   callsInWords,
-  dayOf,
   existsInContract,
   firstRouteOf,
   moreRoutes,
@@ -133,7 +133,7 @@ function exemptedSection(heading: string, { pairs }: CompatReport): Section {
         changeCell(finding),
         codeAsMarkdown(finding.rule),
         plainAsMarkdown(reason),
-        dayOf(until),
+        dayText(until),
       ]),
     ),
   );

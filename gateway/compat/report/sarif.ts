@@ -1,5 +1,6 @@
 import { pointerOf } from '../../contract/document/located.ts';
 import type { TextPosition } from '../../contract/document/positions.ts';
+import { dayText } from '../../shared/instant.ts';
 import type { Site } from '../judge/findings.ts';
 import {
   type CompatReport,
@@ -10,7 +11,7 @@ import {
 } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
 import { looksRenamedPhrase, routeInWords } from '../rules/words.ts';
-import { dayOf, existsInContract, notesOf, safeText, staleInWords, uriOf, type WorkingTree } from './words.ts';
+import { existsInContract, notesOf, safeText, staleInWords, uriOf, type WorkingTree } from './words.ts';
 
 export interface SarifOptions extends WorkingTree {
   /** The version of this program. */
@@ -193,5 +194,5 @@ export function locationOf(
 }
 
 function suppressionOf({ reason, until }: Exemption): SarifResult['suppressions'][number] {
-  return { kind: 'external', status: 'accepted', justification: `${safeText(reason, 1000)} (until ${dayOf(until)})` };
+  return { kind: 'external', status: 'accepted', justification: `${safeText(reason, 1000)} (until ${dayText(until)})` };
 }

@@ -1,5 +1,6 @@
 import { pointerOf } from '../../contract/document/located.ts';
 import type { TextPosition } from '../../contract/document/positions.ts';
+import { dayText } from '../../shared/instant.ts';
 import { plural, printable } from '../../shared/text.ts';
 import type { Site } from '../judge/findings.ts';
 import {
@@ -13,7 +14,6 @@ import { rules } from '../rules/rules.ts';
 import { summaryInWords, summaryOf } from './summary.ts';
 import {
   callsInWords,
-  dayOf,
   existsInContract,
   firstRouteOf,
   moreRoutes,
@@ -138,7 +138,7 @@ function findingAsText(finding: PlacedFinding, isDecisive: boolean, { paint, sho
 function exemptedAsText({ finding, exemption }: ExemptedFinding, paint: Paint): string {
   const { reason, until } = exemption;
   const words = `${safeText(firstRouteOf(finding), 200)}: ${safeText(sentenceWithoutRoute(finding))}  ${finding.rule}`;
-  return paint('dim', `  ${words}\n    until ${dayOf(until)}: ${safeText(reason)}`);
+  return paint('dim', `  ${words}\n    until ${dayText(until)}: ${safeText(reason)}`);
 }
 
 function placeAsText(

@@ -1,6 +1,7 @@
 import { posix } from 'node:path';
 import type { TextPosition } from '../../contract/document/positions.ts';
 import type { RouteName } from '../../contract/routes.ts';
+import { dayText } from '../../shared/instant.ts';
 import { plural, printable, printableExcerpt } from '../../shared/text.ts';
 import type { Finding, Site } from '../judge/findings.ts';
 import type { CompatReport, PlacedFinding, StaleExemption } from '../judge/judge.ts';
@@ -65,12 +66,8 @@ export function staleInWords({ exemption, why }: StaleExemption): string {
   const { rule, route, until } = exemption;
   const subject = `The exemption from ${safeText(rule, 60)} for ${safeText(route, 100)}`;
   return why === 'expired'
-    ? `${subject} expired on ${dayOf(until)}.  Review the change, then set a later date or remove the exemption.`
+    ? `${subject} expired on ${dayText(until)}.  Review the change, then set a later date or remove the exemption.`
     : `${subject} matches no finding.  Remove it, or correct its rule, route or pointer.`;
-}
-
-export function dayOf(instant: number): string {
-  return new Date(instant).toISOString().slice(0, 10);
 }
 
 /** Cuts the beginning of a long path, because the end identifies the file. */

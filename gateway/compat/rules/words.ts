@@ -1,5 +1,6 @@
-import { isList, isMap, type Located } from '../../contract/document/located.ts';
+import { isList, type Located } from '../../contract/document/located.ts';
 import type { RouteName } from '../../contract/routes.ts';
+import { isMap } from '../../shared/json.ts';
 import type { AlternativeOutline, Change, PartStep, PathStep, Serialization } from '../diff/change.ts';
 
 // In characters.

@@ -1,9 +1,10 @@
+import { dateText } from '../../shared/instant.ts';
 import { contractMethods, endDateKeys, isUnusable, type UnusableContract } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
 import type { Contract, ContractEnd, RouteEnd } from '../snapshot.ts';
 import { faultAt, faultAtKey, hasValue } from '../source.ts';
 import { isPrefix, problemOfVersionIn, routeKeys } from './routes.ts';
-import { type ConfigRule, dateText, type RouteEntry, type RuleContext, type WarningRule } from './rule.ts';
+import type { ConfigRule, RouteEntry, RuleContext, WarningRule } from './rule.ts';
 
 /** A client that reads `Sunset` expects a `Deprecation` before it. */
 export const sunsetNeedsDeprecation: ConfigRule = ({ source, entries }) =>

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { dateText } from '../../shared/instant.ts';
 import type { BrownoutWindow } from '../clientRules.ts';
 import type { Fault } from '../fault.ts';
 import { parseNames } from '../names.ts';
@@ -7,7 +8,6 @@ import { faultAt, faultAtKey, hasValue } from '../source.ts';
 import { isRoute, splitRoute, unmatchedPath } from './lifecycle.ts';
 import {
   type ConfigRule,
-  dateText,
   isInService,
   type RouteEntry,
   type RuleContext,

@@ -64,8 +64,3 @@ export function successorOf(
   }
   return next;
 }
-
-/** `2026-06-30`, or with the time if it is not midnight UTC. */
-export function dateText(instant: number): string {
-  return new Date(instant).toISOString().replace('.000Z', 'Z').replace('T00:00:00Z', '');
-}

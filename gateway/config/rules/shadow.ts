@@ -1,9 +1,10 @@
+import { dateText } from '../../shared/instant.ts';
 import type { Fault } from '../fault.ts';
 import type { DriftSettings, ShadowSettings } from '../shadowSettings.ts';
 import type { Contract } from '../snapshot.ts';
 import { faultAt, hasValue } from '../source.ts';
 import { isRoute, splitRoute, unmatchedPath } from './lifecycle.ts';
-import { type ConfigRule, dateText, type RouteEntry, type RuleContext, type WarningRule } from './rule.ts';
+import type { ConfigRule, RouteEntry, RuleContext, WarningRule } from './rule.ts';
 
 const yearMs = 366 * 86_400_000;
 // A process may have some dozens of response bodies of this size in memory.

@@ -1,10 +1,10 @@
+import { dateText } from '../../shared/instant.ts';
 import { PathTable } from '../../shared/pathTable.ts';
 import { printable } from '../../shared/text.ts';
 import { isUnusable } from '../contracts.ts';
 import type { Contract } from '../snapshot.ts';
 import { faultAt, hasValue } from '../source.ts';
 import {
-  dateText,
   isInService,
   type RouteEntry,
   type RuleContext,

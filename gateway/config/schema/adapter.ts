@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isMap, memberName } from '../../shared/json.ts';
 import { conversions, type JsonValue, type Keys, type Operation } from '../adapterSettings.ts';
 import { ExpandedText } from '../expand.ts';
 import type { Path } from '../fault.ts';
@@ -114,7 +115,7 @@ class OperationReader {
 
   #operation(input: unknown, path: Path, depth: number): Operation[] {
     const example = 'Write a map with one key, such as { rename: { name: title } }.';
-    if (!isMap(input)) return this.#addProblem(path, `is ${nameOfType(input)}`, example);
+    if (!isPlainMap(input)) return this.#addProblem(path, `is ${nameOfType(input)}`, example);
     const [name, ...others] = Object.keys(input);
     if (name === undefined) return this.#addProblem(path, 'has no key', example);
     if (others.length > 0) {
@@ -130,10 +131,10 @@ class OperationReader {
     const value = expandedValue(input[name]);
     const place = [...path, kind];
     if (kind === 'drop' || kind === 'wrap' || kind === 'head') return this.#operationsOnFields(kind, value, place);
-    if (!isMap(value) || Object.keys(value).length === 0)
+    if (!isPlainMap(value) || Object.keys(value).length === 0)
       return this.#addProblem(
         place,
-        isMap(value) ? 'is empty' : `is ${nameOfType(value)}`,
+        isPlainMap(value) ? 'is empty' : `is ${nameOfType(value)}`,
         `Write a map. ${meanings[kind]}`,
       );
     return Object.entries(value).flatMap(([field, argument]) => {
@@ -186,10 +187,10 @@ class OperationReader {
 
   #mapping(at: Keys, argument: unknown, place: Path): Operation[] {
     const map = expandedValue(argument);
-    if (!isMap(map) || Object.keys(map).length === 0)
+    if (!isPlainMap(map) || Object.keys(map).length === 0)
       return this.#addProblem(
         place,
-        `is ${isMap(map) ? 'empty' : nameOfType(map)}`,
+        `is ${isPlainMap(map) ? 'empty' : nameOfType(map)}`,
         'Write a map of values: { old: new }.',
       );
     const values = new Map<string, JsonValue>();
@@ -234,7 +235,7 @@ class OperationReader {
     return text
       .slice(1)
       .split('/')
-      .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+      .map((key) => memberName(key));
   }
 
   #json(input: unknown, path: Path): JsonValue | undefined {
@@ -250,7 +251,7 @@ class OperationReader {
       const items = value.map((item: unknown, index) => this.#json(item, [...path, index]));
       return items.some((item) => item === undefined) ? undefined : (items as JsonValue[]);
     }
-    if (!isMap(value)) return undefined;
+    if (!isPlainMap(value)) return undefined;
     const entries = Object.entries(value).map(([key, item]) => [key, this.#json(item, [...path, key])] as const);
     return entries.some(([, item]) => item === undefined)
       ? undefined
@@ -264,6 +265,6 @@ class OperationReader {
   }
 }
 
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExpandedText);
+function isPlainMap(value: unknown): value is Record<string, unknown> {
+  return isMap(value) && !(value instanceof ExpandedText);
 }

@@ -1,11 +1,12 @@
 import { fileURLToPath } from 'node:url';
+import { isMap } from '../../shared/json.ts';
 import { maskUserinfo } from '../../shared/text.ts';
 import { parseYaml, YamlError } from '../../shared/yaml/yamlValue.ts';
 import { CompareError } from '../failure.ts';
 import { decodeUtf8, type FileSource, isWebUrl, SourceError, type SourceFile, schemeOf } from '../source/source.ts';
 import { fetchDocument, type WebLimits } from '../source/web.ts';
 import { findJsonError } from './jsonSyntax.ts';
-import { addressOf, type ContractFile, type ContractPlace, isList, isMap, ownValue, refOf } from './located.ts';
+import { addressOf, type ContractFile, type ContractPlace, isList, ownValue, refOf } from './located.ts';
 import { textPositionAt } from './positions.ts';
 
 /** The files of one contract. Each is read and parsed once. Local files are read when they are first needed. */

@@ -1,6 +1,7 @@
+import { isMap } from '../../shared/json.ts';
 import { CompareError } from '../failure.ts';
 import type { Documents } from './documents.ts';
-import { below, entriesOf, isList, isMap, itemsOf, type Located, refOf } from './located.ts';
+import { below, entriesOf, isList, itemsOf, type Located, refOf } from './located.ts';
 
 /** A map that the OpenAPI specification defines, such as a schema or a response. An example is plain data, and not a part. */
 export interface ContractPart {

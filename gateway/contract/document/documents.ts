@@ -1,3 +1,4 @@
+import { isMap, memberName } from '../../shared/json.ts';
 import { CompareError } from '../failure.ts';
 import {
   addressOf,
@@ -5,7 +6,6 @@ import {
   type ContractFile,
   type ContractPlace,
   isList,
-  isMap,
   keysTo,
   type Located,
   ownValue,
@@ -94,7 +94,7 @@ export class Documents {
   #findWithin(start: Located, pointer: string): Located {
     if (pointer !== '' && !pointer.startsWith('/')) return this.#findAnchor(pointer, start);
     const keys = pointer.split('/').slice(1);
-    return keys.reduce((at, key) => below(at, key.replaceAll('~1', '/').replaceAll('~0', '~')), start);
+    return keys.reduce((at, key) => below(at, memberName(key)), start);
   }
 
   /** Treats `$dynamicAnchor` as `$anchor`: in practice, no two anchors of a contract have the same name. */

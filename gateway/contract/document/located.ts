@@ -1,3 +1,4 @@
+import { isMap, type JsonMap, pointerToken } from '../../shared/json.ts';
 import type { YamlText } from '../../shared/yaml/yamlText.ts';
 
 /** One parsed file of a contract. */
@@ -25,8 +26,6 @@ export interface Located {
   readonly value: unknown;
   readonly place: ContractPlace;
 }
-
-export type JsonMap = Readonly<Record<string, unknown>>;
 
 export function rootOf(file: ContractFile): Located {
   return { value: file.root, place: { file, parent: undefined, key: '' } };
@@ -63,7 +62,7 @@ export function keysTo(place: ContractPlace): string[] {
 /** A JSON Pointer (RFC 6901) without percent-encoding: `/paths/~1drinks/get`. */
 export function pointerOf(place: ContractPlace): string {
   return keysTo(place)
-    .map((key) => `/${escapeKey(key)}`)
+    .map((key) => `/${pointerToken(key)}`)
     .join('');
 }
 
@@ -79,10 +78,6 @@ export function refOf(value: unknown): string | undefined {
   return typeof ref === 'string' ? ref : undefined;
 }
 
-export function isMap(value: unknown): value is JsonMap {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
@@ -90,8 +85,4 @@ export function isList(value: unknown): value is readonly unknown[] {
 /** Ignores inherited properties: a contract may have a key such as `constructor`. */
 export function ownValue(map: JsonMap, key: string): unknown {
   return Object.hasOwn(map, key) ? map[key] : undefined;
-}
-
-function escapeKey(key: string): string {
-  return key.includes('~') || key.includes('/') ? key.replaceAll('~', '~0').replaceAll('/', '~1') : key;
 }

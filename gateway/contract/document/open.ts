@@ -1,6 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { largestContractBytes } from '../../shared/fileSystem.ts';
+import { isMap, type JsonMap } from '../../shared/json.ts';
 import { CompareError } from '../failure.ts';
 import { GitSource, parseGitReference } from '../source/git.ts';
 import {
@@ -18,7 +19,7 @@ import {
 import { defaultWebLimits, type WebLimits } from '../source/web.ts';
 import { ContractFiles, parseFile } from './contractFiles.ts';
 import { Documents } from './documents.ts';
-import { type ContractFile, isList, isMap, type JsonMap } from './located.ts';
+import { type ContractFile, isList } from './located.ts';
 
 export interface OpenOptions {
   readonly cwd: string;

@@ -1,3 +1,4 @@
+import { isMap } from '../../shared/json.ts';
 import { CompareError } from '../failure.ts';
 import { type ContractOperation, type ContractPart, operationsOf, partsOf } from './contractParts.ts';
 import type { Documents } from './documents.ts';
@@ -8,7 +9,6 @@ import {
   type ContractPlace,
   entriesOf,
   isList,
-  isMap,
   itemsOf,
   type Located,
   placeBelow,

@@ -1,4 +1,5 @@
-import { isList, isMap, type Located } from '../document/located.ts';
+import { isMap } from '../../shared/json.ts';
+import { isList, type Located } from '../document/located.ts';
 
 /** Keywords that describe values and do not constrain them. */
 export const docsKeywords: ReadonlySet<string> = new Set([

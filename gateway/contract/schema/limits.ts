@@ -1,4 +1,5 @@
-import { below, isMap, type Located } from '../document/located.ts';
+import { isMap } from '../../shared/json.ts';
+import { below, type Located } from '../document/located.ts';
 import { canonicalJson, type Keywords } from './keywords.ts';
 
 /** One end of a range. */

@@ -1,4 +1,5 @@
-import { type ContractPlace, isMap, type JsonMap, type Located } from '../document/located.ts';
+import { isMap, type JsonMap } from '../../shared/json.ts';
+import type { ContractPlace, Located } from '../document/located.ts';
 import type { JsonType } from './keywords.ts';
 import type { Limits } from './limits.ts';
 

@@ -1,5 +1,6 @@
+import { isMap, type JsonMap } from '../../shared/json.ts';
 import type { Documents } from '../document/documents.ts';
-import { below, entriesOf, isList, isMap, itemsOf, type JsonMap, type Located, refOf } from '../document/located.ts';
+import { below, entriesOf, isList, itemsOf, type Located, refOf } from '../document/located.ts';
 import { CompareError } from '../failure.ts';
 import { isDocs } from './keywords.ts';
 import { type Choice, Schema, type SchemaLookup, type SchemaPart, type View } from './schema.ts';

@@ -1,4 +1,5 @@
-import { below, entriesOf, isList, isMap, itemsOf, type Located } from '../document/located.ts';
+import { isMap } from '../../shared/json.ts';
+import { below, entriesOf, isList, itemsOf, type Located } from '../document/located.ts';
 import { choicesOf, enumValuesOf } from './choices.ts';
 import {
   applicableKeywords,

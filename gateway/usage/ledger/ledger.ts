@@ -1,5 +1,6 @@
 import type { Loss } from '../../evidence/coverage.ts';
 import { type Clock, ClockWatch, jumpToleranceMs } from '../../shared/clock.ts';
+import { isoText } from '../../shared/instant.ts';
 import { inLargestUnit } from '../../shared/text.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch, UsageRow } from '../usageRow.ts';
 import type { CallMarks, CountedMark, MarksAtStart } from './callMarks.ts';
@@ -293,7 +294,7 @@ export class Ledger implements WritableLedger {
     if (countedAlone)
       this.#interrupt('The gateway has counted requests without the fleet: they are not in the shared ledger.');
     if (latest > now + toleranceMs) {
-      const [last, present] = [instant(latest), instant(now)];
+      const [last, present] = [isoText(latest), isoText(now)];
       this.#interrupt(
         `The ledger has entries up to ${last}, but the time is ${present}: the clock was wrong then, or is wrong now.`,
       );
@@ -335,7 +336,7 @@ export class Ledger implements WritableLedger {
 
   #checkClock(): void {
     const { jump, elapsed } = this.#clockWatch.measure();
-    const now = instant(this.#clock.now());
+    const now = isoText(this.#clock.now());
     if (jump !== 0) this.#interrupt(`${clockWasSet(jump)}, to ${now}.`);
     else if (elapsed > maxPauseMs)
       this.#interrupt(`The gateway was stopped for ${inLargestUnit(elapsed)}, until ${now}.`);
@@ -390,8 +391,4 @@ function notAfter(now: number, row: UsageRow): UsageRow {
   const atMostNow = (at: number): number => Math.min(at, now);
   const [first, used, accepted] = [atMostNow(row.first), atMostNow(row.used), atMostNow(row.accepted)];
   return { ...row, hour, first, last: now, used, accepted };
-}
-
-function instant(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,3 +1,4 @@
+import { isoText, isoTextOrNull } from '../../shared/instant.ts';
 import { onlyFails } from '../counting/countedExchange.ts';
 import type { ClientCounts, ClientMovement, ClientUse, Movement } from '../usageQueries.ts';
 
@@ -52,14 +53,14 @@ export function countsJson({ client, name, first, last, lastUsed, ...counts }: C
     served,
     failing,
     refused,
-    first: new Date(first).toISOString(),
-    last: new Date(last).toISOString(),
-    last_used: lastUsed === undefined ? null : new Date(lastUsed).toISOString(),
+    first: isoText(first),
+    last: isoText(last),
+    last_used: isoTextOrNull(lastUsed),
   };
 }
 
 function routesJson(routes: ClientUse['topRoutes']) {
-  return routes.map(({ route, requests, last }) => ({ route, requests, last: new Date(last).toISOString() }));
+  return routes.map(({ route, requests, last }) => ({ route, requests, last: isoText(last) }));
 }
 
 /** The values of `UsagePage.state`. */

@@ -1,3 +1,4 @@
+import { isoText } from '../../shared/instant.ts';
 import { evidenceOf } from '../callFacts.ts';
 import { type LedgerRoute, requestsWithoutRoute } from '../counting/routeNames.ts';
 import { countedSince } from '../ledger/spans.ts';
@@ -86,10 +87,10 @@ export async function usageReport(queries: UsageQueries, asked: UsageReportQuery
     ...routeMembers,
     ...(instance !== undefined && { instance }),
     step,
-    since: new Date(since).toISOString(),
-    until: new Date(until).toISOString(),
-    covered_since: evidence.coveredSince === undefined ? null : rfc3339(evidence.coveredSince),
-    counted_since: evidence.countedSince === undefined ? null : rfc3339(evidence.countedSince),
+    since: isoText(since),
+    until: isoText(until),
+    covered_since: evidence.coveredSince === undefined ? null : isoText(evidence.coveredSince),
+    counted_since: evidence.countedSince === undefined ? null : isoText(evidence.countedSince),
     // Read last, because the queries above set it.
     problem: queries.problem ?? null,
     problems: queries.problems,
@@ -132,7 +133,7 @@ const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
       .filter((one) => version === undefined || one.version === version)
       .map(({ last, ...counts }) => ({
         ...counts,
-        last: rfc3339(last),
+        last: isoText(last),
         days: days.filter((point) => point.version === counts.version).map(requestCount),
       }));
   },
@@ -149,7 +150,7 @@ const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
       const routes = await routeQueries.byRoute(version, query.since);
       return routes.map(({ route, requests, errors, failing, clients, last }) => {
         const successorStatus = query.missingStatus?.(version, route) ?? null;
-        const counts = { requests, errors, failing, clients, last: rfc3339(last) };
+        const counts = { requests, errors, failing, clients, last: isoText(last) };
         return { version, route, ...counts, successor_status: successorStatus };
       });
     }),
@@ -286,17 +287,13 @@ async function migrationRows(
     state: migrationState({ hasUsedOld, from, to }),
     requests: from?.requests ?? 0,
     failing: from?.failing ?? 0,
-    last: from ? rfc3339(from.last) : null,
+    last: from ? isoText(from.last) : null,
     successor_requests: to?.requests ?? 0,
-    successor_first: to ? rfc3339(to.first) : null,
-    successor_last: to ? rfc3339(to.last) : null,
+    successor_first: to ? isoText(to.first) : null,
+    successor_last: to ? isoText(to.last) : null,
   }));
 }
 
 function requestCount({ at, requests }: SeriesPoint): RequestCount {
-  return { at: rfc3339(at), requests };
-}
-
-function rfc3339(instant: number): string {
-  return new Date(instant).toISOString();
+  return { at: isoText(at), requests };
 }

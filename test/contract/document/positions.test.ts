@@ -6,11 +6,11 @@ import {
   type ContractFile,
   type ContractPlace,
   isList,
-  isMap,
   type Located,
   rootOf,
 } from '../../../gateway/contract/document/located.ts';
 import { positionsOf } from '../../../gateway/contract/document/positions.ts';
+import { isMap } from '../../../gateway/shared/json.ts';
 import { randomFrom, randomJson } from './random.ts';
 
 function at(file: ContractFile, ...keys: (string | number)[]): string {

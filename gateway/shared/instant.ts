@@ -1,0 +1,28 @@
+// Instants (epoch ms) as texts, all in UTC.
+
+/** `2028-06-30T23:59:59.000Z`, as in JSON of the admin API. */
+export function isoText(instant: number): string {
+  return new Date(instant).toISOString();
+}
+
+/** Like `isoText`; null for an unknown instant. */
+export function isoTextOrNull(instant: number | undefined): string | null {
+  return instant === undefined ? null : isoText(instant);
+}
+
+/** RFC 3339 without fractions of a second: `2028-06-30T23:59:59Z`. */
+export function rfc3339(instant: number): string;
+export function rfc3339(instant: number | undefined): string | undefined;
+export function rfc3339(instant: number | undefined): string | undefined {
+  return instant === undefined ? undefined : isoText(instant).replace(/\.\d{3}Z$/, 'Z');
+}
+
+/** `2028-06-30` */
+export function dayText(instant: number): string {
+  return isoText(instant).slice(0, 10);
+}
+
+/** As in routes.yaml: `2028-06-30` for midnight, `2028-06-30T23:59:59Z` for any other time. */
+export function dateText(instant: number): string {
+  return isoText(instant).replace('.000Z', 'Z').replace('T00:00:00Z', '');
+}
