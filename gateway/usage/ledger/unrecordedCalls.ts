@@ -6,8 +6,6 @@ import type { CallMark, FileState } from './markFile.ts';
 
 // The calls that may be missing in a ledger because a process ended before it had counted them.
 
-// A mark is at most a second older than the last call. A process that was busy or waited may have forwarded a little later.
-const callsAfterMarkMs = 10_000;
 // From the time of a mark until the kernel has written it.
 const writingMs = 1_000;
 // Counts reach the file some seconds after the calls.
@@ -45,10 +43,9 @@ export function lossesOf(
   const uncounted = marks.filter(({ process, at }) => at > countedUntil(process));
   return [...Map.groupBy(uncounted, ({ version }) => version)].map(([version, ofVersion]) => {
     const from = Math.min(...ofVersion.map(({ process, at }) => countedUntil(process) || at));
-    // A clock that was ahead leads to marks in the future.
-    const until = Math.min(now, Math.max(...ofVersion.map(({ at }) => at)) + callsAfterMarkMs);
     const what = version === '' ? 'Calls' : `Calls of /${version}`;
-    return { version, from: Math.min(from, until), until, reason: `${what} may be missing: ${cause}.` };
+    // Not until the last mark: a call may have come after its mark, and the clock may have been wrong when it was marked.
+    return { version, from: Math.min(from, now), until: now, reason: `${what} may be missing: ${cause}.` };
   });
 }
 

@@ -71,7 +71,7 @@ function gateway() {
       if (ledger) usageSinkOf(ledger, undefined, undefined, clock).onProcessEnd?.(1, false);
     },
     /** A call that is not counted yet. */
-    call: (major: number): void => marker?.mark(major, Date.now()),
+    call: (major: number, at = Date.now()): void => marker?.mark(major, at),
     count: (...versions: readonly string[]): void => {
       const rows = versions.map((version) => row(version, 'x-client-id:a', clock.time));
       ledger?.add(rows, { process: 0, until: marker?.last ?? 0 });
@@ -172,6 +172,15 @@ describe('after kill -9', () => {
     execFileSync('cp', ['-a', backup, one.marksFile]);
     one.run();
     expect(await one.covered()).toEqual(nothing);
+  });
+
+  it('a call counts as missing until the restart, because the clock may have been wrong when it was marked', async () => {
+    const one = gateway();
+    one.run();
+    one.call(1, Date.now() - 40 * 86_400_000);
+    one.kill();
+    one.run();
+    expect(await one.covered()).toEqual(onlyV2);
   });
 
   it('all versions lose their coverage if a client counts now whose calls were not marked', async () => {
