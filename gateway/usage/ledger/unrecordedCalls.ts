@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Loss } from '../../evidence/coverage.ts';
-import { rfc3339 } from '../../shared/httpDate.ts';
+import { rfc3339 } from '../../shared/instant.ts';
 import type { MarksAtStart } from './callMarks.ts';
 import type { CallMark, FileState } from './markFile.ts';
 
