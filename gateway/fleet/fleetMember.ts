@@ -313,7 +313,7 @@ export class FleetMember {
   #sendState(snapshot: Snapshot, report: ServingReport, { at, ready }: { at: number; ready: boolean }): void {
     const { settings, release, send } = this.#options;
     const { instance, epoch, acknowledged, previous } = this.#ownOutbox;
-    const { name, silentAfter } = settings;
+    const { name, silentAfter, start } = settings;
     const identity: GatewayIdentity = {
       instance,
       epoch,
@@ -321,6 +321,7 @@ export class FleetMember {
       release,
       addresses: this.#addresses,
       silentAfter,
+      start,
       began: this.#began,
       previous,
     };

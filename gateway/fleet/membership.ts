@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
+import type { FleetSettings } from '../config/snapshot.ts';
 import type { Stage } from '../lifecycle/stage.ts';
 import type { BatchNumber, PreviousRun } from '../usage/ledger/outbox.ts';
 import type { Sql } from './postgres.ts';
@@ -18,6 +19,8 @@ export interface GatewayIdentity {
   readonly addresses: readonly string[];
   /** `fleet.silent_after` of this gateway, ms. Undefined: the gateway has an earlier release, which does not report it. */
   readonly silentAfter: number | undefined;
+  /** `fleet.start` of this gateway. Undefined: the gateway has an earlier release, which does not report it. */
+  readonly start: FleetSettings['start'] | undefined;
   /** When the run began, epoch ms. */
   readonly began: number;
   /** The run before this one, as the ledger file has it. */
@@ -77,6 +80,7 @@ interface StoredReport {
   readonly epoch: number;
   /** ms */
   readonly silent_after?: number | undefined;
+  readonly start?: FleetSettings['start'] | undefined;
   readonly counted?: CountedCalls | undefined;
   /** The id of the last question that this gateway asked, as `questionId` in `GatewayState`. */
   readonly asks?: number | undefined;
@@ -207,9 +211,9 @@ export class Membership {
       name,
       { ...load, idle_since: isIdle(load) ? (this.#idleSince.get(name) ?? 'now') : null },
     ]);
-    const { instance, epoch, name, release, addresses, silentAfter } = this.#currentIdentity;
+    const { instance, epoch, name, release, addresses, silentAfter, start } = this.#currentIdentity;
     const { counted, questionId: asks } = state;
-    const report: StoredReport = { epoch, silent_after: silentAfter, counted, asks, reads_queue: true };
+    const report: StoredReport = { epoch, silent_after: silentAfter, start, counted, asks, reads_queue: true };
     const problem = [state.problem, this.#copiedLedgerProblem].filter((one) => one !== undefined).join('  ');
     const [row] = await this.#sql.query<HeartbeatAnswer>(heartbeatSql, [
       instance,
@@ -394,6 +398,7 @@ function rowOf(row: StoredGateway): GatewayRow {
     configSince: row.config_since,
     skewMs: row.skew_ms,
     silentAfter: row.report?.silent_after,
+    start: row.report?.start,
     counted: row.report?.counted,
     questionId: row.report?.asks,
     leftAt: row.left_at ?? undefined,

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Snapshot } from '../config/snapshot.ts';
+import type { Remark } from '../evidence/remark.ts';
 import type { FleetFacts } from '../retirement/facts.ts';
+import { printableExcerpt } from '../shared/text.ts';
 import { fleetFacts, instancesOf, isServed, unregisteredGaps } from './fleetView.ts';
 import type { FleetLedger } from './ledger.ts';
-import { type GatewayRow, type GatewayRows, readGateways } from './membership.ts';
+import { type GatewayRow, type GatewayRows, leftOrGoneAt, readGateways } from './membership.ts';
 import { countingNotes, unreportedCalls } from './unsent.ts';
 
 // A gateway passes on its counts every 5 s, and reports every `fleet.heartbeat`, 2 s by default.
@@ -60,15 +62,24 @@ export class StoredGateways {
 
   /** What a question about the calls of a version has to know about the fleet. `quiet` in ms. */
   facts(version: string, quiet: number): FleetFacts {
-    const fleet = this.#fleet;
     const view = { problem: undefined, instances: this.#instances, ...this.#read };
     const facts = fleetFacts(view, version, undefined, this.#silentAfter, quiet);
     return {
       ...facts,
-      gaps: [...facts.gaps, ...(fleet ? unregisteredGaps(fleet, membersUnused) : [])],
+      gaps: [...facts.gaps, ...this.#unregisteredGaps],
       notes: [...facts.notes, ...countingNotes(this.#heard, this.#read.now)],
       remarksOnUnsent: unreportedCalls(this.#heard, version, this.#began),
     };
+  }
+
+  /** The configuration that the command was given may be a new one, so the gateways are asked, too, what theirs is. */
+  get #unregisteredGaps(): Remark[] {
+    const ofConfiguration = this.#fleet ? unregisteredGaps(this.#fleet, membersUnused) : [];
+    if (ofConfiguration.length > 0) return ofConfiguration;
+    const { rows } = this.#read;
+    const running = rows.filter((row) => leftOrGoneAt(row) === undefined);
+    const early = (running.length > 0 ? running : rows).find(({ start }) => start !== 'wait');
+    return early ? [mayServeUnregistered(early)] : [];
   }
 
   get #silentAfter(): number {
@@ -88,4 +99,14 @@ export class StoredGateways {
       Object.keys(row.versions).every((version) => unreportedCalls([row], version, this.#began).length === 0),
     );
   }
+}
+
+/** `row`: of a gateway that may have served clients before the store knew it, so that others may do so now. */
+function mayServeUnregistered({ name, start }: GatewayRow): Remark {
+  const [why, remedy] =
+    start === 'serve'
+      ? ['has fleet.start: serve', 'Ask a running gateway, which compares fleet.members, or set fleet.start: wait.']
+      : ['has an earlier release, which does not report fleet.start', 'Update it.'];
+  const text = `Gateway ${printableExcerpt(name)} ${why}: a gateway may serve clients before the shared store knows it, so it is not known which gateways exist.`;
+  return { code: 'gateways_unknown', text, remedy };
 }

@@ -70,15 +70,19 @@ export async function answersOf(gateway: FleetGateway, { store, routes }: Fleet)
   const plan = await ask(gateway, 'plan', '--retire', '/v1');
   const config = join(gateway.folder, 'routes.yaml');
   const planOfStore = await runIn('.', ['plan', '--retire', '/v1', '--store', store, '--config', config]);
+  // Without the version, and without any setting of the fleet.
+  const shorter = join(temporaryFolder(), 'routes.yaml');
+  writeFileSync(shorter, stringify({ routes: { '/v2': routes['/v2'] }, ...settings }));
+  const planOfFile = await runIn('.', ['plan', shorter, '--store', store]);
   const wait = await ask(gateway, 'status', '--wait', '/v1', '--timeout', '1ms');
-  return { canRetire, guard, plan, planOfStore, wait };
+  return { canRetire, guard, plan, planOfStore, planOfFile, wait };
 }
 
 export async function expectYes(gateway: FleetGateway, fleet: Fleet): Promise<void> {
   await eventually(async () => {
     // Its backend is in use until it is retired.
     const { wait: _wait, ...answers } = await answersOf(gateway, fleet);
-    expect(Object.values(answers)).toMatchObject(Array(4).fill({ code: 0 }));
+    expect(Object.values(answers)).toMatchObject(Array(5).fill({ code: 0 }));
   }, 1_000);
 }
 

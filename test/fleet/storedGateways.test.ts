@@ -32,6 +32,7 @@ async function covered() {
     return file;
   };
   return {
+    store,
     routes,
     fileOf,
     beat: async (inFlight = 0) => {
@@ -69,6 +70,24 @@ it('plan of a file without a version names a silent gateway that serves it', asy
   await beat();
   await silence();
   expect(await plan()).toMatchObject({ code: 3, stdout: expect.stringContaining(silent) });
+});
+
+it.each([
+  ['serve' as const, 'Gateway gw-2 has fleet.start: serve: '],
+  [undefined, 'Gateway gw-2 has an earlier release, which does not report fleet.start: '],
+])('plan knows no answer if a gateway may serve before the store knows it: %s', async (start, expected) => {
+  const { routes, fileOf, store, run } = await covered();
+  const postgres = await Postgres.open({ store, passwordFile: undefined });
+  onTestFinished(() => postgres.close());
+  const member = new Membership(postgres, identity('gw-2', { start }));
+  await member.writeHeartbeat(gatewayState());
+  const plan = () => run('plan', '--retire', '/v1', '--config', fileOf(routes));
+  expect(await plan()).toMatchObject({ code: 3, stdout: expect.stringContaining(expected) });
+  // It stays unknown after the last of them has left.
+  await member.leave();
+  expect(await plan()).toMatchObject({ code: 3, stdout: expect.stringContaining(expected) });
+  await new Membership(postgres, identity('gw-3')).writeHeartbeat(gatewayState());
+  expect((await plan()).stdout).not.toContain('fleet.start');
 });
 
 it('plan and digest know no answer if gateways may serve before the store knows them', async () => {
