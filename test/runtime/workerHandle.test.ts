@@ -51,7 +51,8 @@ function isThere(pid: number, signal: NodeJS.Signals | 0 = 0): boolean {
 
 it('while a worker does not answer, no version is safe to stop and no reload is complete', async () => {
   const backend = await startBackend(() => undefined);
-  const routes = { '/v1': backend.url, '/v2': backend.url, '/v3': backend.url };
+  const [{ url: v2 }, { url: v3 }] = [await startBackend(), await startBackend()];
+  const routes = { '/v1': backend.url, '/v2': v2, '/v3': v3 };
   const gateway = await startWorkers(2, routes, { gateway: { worker_timeout: 'off', drain: '1s' } });
   const clients = await Promise.all(Array.from({ length: 20 }, () => connectTo(gateway.port)));
   for (const client of clients) client.send(get('/v1/x'));
@@ -62,7 +63,7 @@ it('while a worker does not answer, no version is safe to stop and no reload is 
 
   const retired = { retired: true, successor: '/v3' };
   const guard = { force: { '/v1': 'a test', '/v2': 'a test' } };
-  gateway.edit({ '/v1': retired, '/v2': retired, '/v3': backend.url }, { guard });
+  gateway.edit({ '/v1': retired, '/v2': retired, '/v3': v3 }, { guard });
   const { status, outcome } = await reload(gateway);
   if (outcome.kind === 'unchanged')
     await gateway.printed(/reload \(file\): the new configuration is active, but not in every worker yet/);
