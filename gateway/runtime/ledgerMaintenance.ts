@@ -71,7 +71,8 @@ export function usageSinkOf(
       ledger.add(salt === ledger.salt ? batch : withoutTags(batch), counted);
     },
     onProcessEnd: (process, isClean) => {
-      const now = clock.now();
+      // Coverage begins with the end of a loss, and a call may have come in this millisecond.
+      const now = clock.now() + 1;
       const cause = 'a worker ended before it had counted them';
       const marks = ledger.marks?.of(process);
       const until = countedUntil.get(process) ?? 0;

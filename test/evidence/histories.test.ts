@@ -110,7 +110,12 @@ async function play(seed: number, folder: string, template: string): Promise<Pla
   for (let run = 1; run <= runs; run += 1) {
     const skews = [0, 0, 0, unnoticed, -unnoticed, slight, -slight, 60 * minute, -60 * minute, -40 * 24 * 60 * minute];
     gateway.start(run === runs && chance(0.8) ? 0 : skewed(pick(...skews)), pick(1, 1, 1, 2, 3));
-    const steps = 2 + Math.floor(random() * 5);
+    // A call just after the start, and often nothing more.
+    if (chance(0.2)) {
+      gateway.pass(300);
+      gateway.call(random, pick('v1', 'v2'), 'a');
+    }
+    const steps = Math.floor(random() * 7);
     for (let taken = 0; taken < steps; taken += 1) step();
     if (run === runs) break;
     const end = random();

@@ -66,9 +66,14 @@ function gateway() {
       ledger?.configure({ ...ledger.settings, unmarked });
       ledger?.add([]);
     },
-    /** A worker is killed. */
-    loseWorker: (): void => {
-      if (ledger) usageSinkOf(ledger, undefined, undefined, clock).onProcessEnd?.(1, false);
+    /** A worker is killed just when it has marked calls. @returns the time */
+    loseWorker: (...majors: readonly number[]): number => {
+      if (!ledger?.marks) throw new Error('there is no run');
+      const worker = new CallMarker(ledger.marks.files, 1);
+      for (const major of majors) worker.mark(major, clock.time);
+      worker.close();
+      usageSinkOf(ledger, undefined, undefined, clock).onProcessEnd?.(1, false);
+      return clock.time;
     },
     /** A call that is not counted yet. */
     call: (major: number, at = Date.now()): void => marker?.mark(major, at),
@@ -174,6 +179,16 @@ describe('after kill -9', () => {
     expect(await one.covered()).toEqual(nothing);
   });
 
+  it('a call in the very millisecond in which a worker was killed is missing', async () => {
+    const one = gateway();
+    one.run();
+    const killedAt = one.loseWorker(1);
+    const reader = LedgerReader.open(one.store);
+    expect((await reader.coverage('v1', 3_600_000)).since).toBeGreaterThan(killedAt);
+    await reader.close();
+    expect(await one.covered()).toEqual(onlyV2);
+  });
+
   it('a call counts as missing until the restart, because the clock may have been wrong when it was marked', async () => {
     const one = gateway();
     one.run();
@@ -202,7 +217,7 @@ describe('after kill -9', () => {
         one.run(['probe']);
       },
     ],
-    ['a worker was killed that had marked no call', (one) => one.loseWorker()],
+    ['a worker was killed that had marked no call', (one) => void one.loseWorker()],
   ])('a reload of such a client is noticed later, too: %s', async (_name, end) => {
     const one = gateway();
     one.run(['probe']);
