@@ -63,7 +63,7 @@ export default defineConfig({
     hookTimeout: 600_000,
     expect: { poll: { timeout: 300_000 } },
     // More than two cores: on average, a file uses a third of a core and waits for timers and processes the rest of the time.
-    maxWorkers: 5,
+    maxWorkers: 4,
     // The gateway compiles into this folder, too, but only from its second file on. Tests start it hundreds of times.
     env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'node-compile-cache') },
   },

@@ -18,14 +18,14 @@ async function openSockets(url: string, count: number): Promise<WebSocket[]> {
 }
 
 it('retiring a version closes its 100 WebSockets with 1001 and those of no other version', async () => {
-  const service = await startService();
-  const { gateway, edit, status, url } = await startEditable({ '/v1': service.url, '/v2': service.url });
+  const [service, other] = [await startService(), await startService()];
+  const { gateway, edit, status, url } = await startEditable({ '/v1': service.url, '/v2': other.url });
   const ending = await openSockets(`${url}/v1`, 100);
   const [staying] = await openSockets(`${url}/v2`, 1);
   const codes = Promise.all(ending.map(async (socket) => (await once(socket, 'close'))[0]));
   expect(await status()).toMatchObject({ in_flight: 100, safe_to_stop: false });
 
-  edit({ '/v1': { retired: true }, '/v2': service.url });
+  edit({ '/v1': { retired: true }, '/v2': other.url });
   expect((await gateway.reload('file')).kind).toBe('reloaded');
   expect((await fetch(`${url}/v1/x`)).status).toBe(410);
   expect(new Set(await codes)).toEqual(new Set([1001]));
