@@ -119,7 +119,8 @@ function versionList(
     versionReport: VersionReport | undefined,
   ): object => {
     const targets = version?.targets ?? versionReport?.targets ?? [];
-    const former = version?.retired === false ? [] : (formerTargets.get(name) ?? []);
+    const hasEnded = version === undefined || stageOf(version, now) === 'retired';
+    const former = hasEnded ? (formerTargets.get(name) ?? []) : [];
     const blockers = blockersOf(name, [...targets, ...former], snapshot, report, now, fleet);
     return {
       ...versionStatus(name, version, versionReport, now, {

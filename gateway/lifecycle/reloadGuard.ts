@@ -55,7 +55,7 @@ export function guardReload(before: AcceptedConfig, after: EditedConfig, use: Ve
         : []),
     ];
     const refusal = (message: string) => ({ version: old.name, message, force: forceLine([old.name]) });
-    const calls = endsWithin(after.guard.quiet, old, version, now)
+    const calls = endsSoon(old, version, after.guard, now)
       ? callRefusal(old, version, after.guard.quiet, use, now)
       : undefined;
     return [...known.map(refusal), ...(calls ? [{ ...refusal(calls.message), known: calls.known }] : [])];
@@ -82,8 +82,7 @@ export function isForced(name: string, before: AcceptedConfig, after: AcceptedCo
 
 /** The versions that the edit retires or removes, now or within `guard.quiet`. */
 export function endedVersions(before: AcceptedConfig, after: EditedConfig, now: number): string[] {
-  const { quiet } = after.guard;
-  const ended = before.sortedVersions.filter((old) => endsWithin(quiet, old, after.versions.get(old.name), now));
+  const ended = before.sortedVersions.filter((old) => endsSoon(old, after.versions.get(old.name), after.guard, now));
   return ended.map(({ name }) => name);
 }
 
@@ -168,11 +167,18 @@ function isEnded(old: AcceptedVersion, version: AcceptedVersion | undefined, now
 }
 
 /**
- * Also true if the gateway will begin to answer 410 by itself within `quiet`, ms, because of the edit: who calls now would get it then.
- * A later end is an announcement.
+ * Also true if the gateway will begin to answer 410 by itself within `guard.quiet` because of the edit: who calls now would get it then.
+ * A sunset that the edit announces or postpones only has to be `guard.notice` ahead.
  */
-function endsWithin(quiet: number, old: AcceptedVersion, version: AcceptedVersion | undefined, now: number): boolean {
-  return isEnded(old, version, now) || isEnded(old, version, now + quiet);
+function endsSoon(
+  old: AcceptedVersion,
+  version: AcceptedVersion | undefined,
+  { quiet, notice }: GuardSettings,
+  now: number,
+): boolean {
+  const isAnnounced = version?.sunset !== undefined && (old.sunset === undefined || version.sunset > old.sunset);
+  const period = isAnnounced && notice > 0 ? Math.min(quiet, notice) : quiet;
+  return isEnded(old, version, now) || isEnded(old, version, now + period);
 }
 
 /** Messages about a version that the edit retires or removes. */

@@ -16,6 +16,7 @@ import {
   stricterFreezes,
 } from '../lifecycle/reloadGuard.ts';
 import { changesBetween } from '../lifecycle/snapshotChanges.ts';
+import { stageOf } from '../lifecycle/stage.ts';
 import type { ConfigStatus, Trigger } from '../observability/report.ts';
 import { type EditUsage, editRefusals } from '../plan/editRefusals.ts';
 import { changedVersions, movesPaths, type RecentRefusals } from '../plan/ownAnswers.ts';
@@ -116,8 +117,11 @@ export class Reloader {
     const now = this.#steps.clock.now();
     if (outcome.kind === 'reloaded' && next) {
       const formerTargets = new Map(this.#status.formerTargets);
-      for (const version of this.#steps.source.current.sortedVersions)
-        if (!version.retired) formerTargets.set(version.name, version.targets);
+      for (const version of this.#steps.source.current.sortedVersions) {
+        // A tombstone names the targets that it had when the gateway started.
+        const isServed = stageOf(version, now) !== 'retired' || !formerTargets.has(version.name);
+        if (isServed && version.targets.length > 0) formerTargets.set(version.name, version.targets);
+      }
       try {
         unconfirmed = await this.#steps.apply(next);
       } catch (error) {

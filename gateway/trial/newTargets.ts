@@ -14,16 +14,13 @@ export interface NewTarget extends TargetForm {
   /** The path segment: `v2`. */
   readonly version: string;
   readonly healthPath: string | undefined;
-  /** Requests are refused while no target is healthy. */
-  readonly needsHealth: boolean;
+  /** The edit refuses requests while no target is healthy. One target of the version must work. */
+  readonly becomesStrict: boolean;
   /** How the version is answered now: a route that these targets do not answer either is not lost. */
   readonly currentForms: readonly TargetForm[];
   /** Another version of the edit with the same target, if this edit causes it: `v1`. */
   readonly sharedWith: string | undefined;
-  /**
-   * The version has this target already. The edit removes another one, or refuses requests while no target is healthy. One of the kept
-   * targets must work.
-   */
+  /** The version has this target already. If the edit removes another one, one of the kept targets must work. */
   readonly isKept: boolean;
 }
 
@@ -36,19 +33,20 @@ export function newTargets(
   return after.sortedVersions.flatMap((version) => {
     const current = before.versions.get(version.name);
     const currentForms = current === undefined ? [] : formsOf(current, now);
-    const [knownForms, knownRules] = [new Set(currentForms.map(keyOf)), new Set(currentForms.map(ruleKeyOf))];
+    const knownForms = new Set(currentForms.map(keyOf));
+    const becomesStrict = current?.health.onNoneHealthy === 'try' && version.health.onNoneHealthy === 'refuse';
     const nextForms = formsOf(version, now);
     const nextUrls = new Set(nextForms.map(({ url }) => url));
     const losesTarget = currentForms.some(({ url }) => !nextUrls.has(url));
     return nextForms
-      .filter((form) => losesTarget || !knownRules.has(ruleKeyOf(form)))
+      .filter((form) => losesTarget || becomesStrict || !knownForms.has(keyOf(form)))
       .map((form) => {
         const isKept = knownForms.has(keyOf(form));
         const isShared = (other: Version): boolean =>
           other.name !== version.name && formsOf(other, now).some(({ url }) => url === form.url);
         const wasUsed = currentForms.some(({ url }) => url === form.url);
         const sharedWith = wasUsed ? undefined : after.sortedVersions.find(isShared)?.name;
-        return { ...form, version: version.name, currentForms, sharedWith, isKept };
+        return { ...form, version: version.name, becomesStrict, currentForms, sharedWith, isKept };
       });
   });
 }
@@ -61,18 +59,12 @@ function formsOf(version: Version, now: number): CheckedForm[] {
   const { name, targets, tls, prefix, health, adapter } = version;
   if (adapter?.mode === 'serve' || stageWithWaivers(version, now) === 'retired') return [];
   const pathPrefix = prefix === 'forward' ? `/${name}` : '';
-  const needsHealth = health.onNoneHealthy === 'refuse';
-  return targets.map(({ url }) => ({ url, tls, pathPrefix, healthPath: health.path, needsHealth }));
+  return targets.map(({ url }) => ({ url, tls, pathPrefix, healthPath: health.path }));
 }
 
-type CheckedForm = TargetForm & Pick<NewTarget, 'healthPath' | 'needsHealth'>;
+type CheckedForm = TargetForm & Pick<NewTarget, 'healthPath'>;
 
 /** Without TLS, the settings of TLS have no effect. */
 function keyOf({ url, tls, pathPrefix, healthPath }: CheckedForm): string {
   return JSON.stringify([url, pathPrefix, healthPath, url.startsWith('https:') && tls]);
-}
-
-/** Requests that every target gets now may be refused once a target must be healthy. */
-function ruleKeyOf(form: CheckedForm): string {
-  return keyOf(form) + form.needsHealth;
 }

@@ -72,11 +72,15 @@ export async function tryNewTargets(query: TrialQuery, context: TrialContext): P
       const settings = { paths: paths?.get(target.version) ?? [], publicHost, timeout: attemptMs };
       const failure = await tryUntil(() => attemptTrial(target, settings), target, limitMs, context);
       const message = failure && messageOf(target, failure, limitMs, before);
-      return { version: target.version, isKept: target.isKept, message };
+      const { version, isKept, becomesStrict } = target;
+      return { version, isKept, becomesStrict, message };
     }),
   );
+  // A target that an edit keeps need not work if another one takes its requests.
   const worksWithKept = new Set(
-    outcomes.filter(({ isKept, message }) => isKept && message === undefined).map(({ version }) => version),
+    outcomes
+      .filter(({ isKept, becomesStrict, message }) => (isKept || becomesStrict) && message === undefined)
+      .map(({ version }) => version),
   );
   const refusals = outcomes.flatMap(({ version, isKept, message }) =>
     message === undefined || (isKept && worksWithKept.has(version)) ? [] : [{ version, message }],
@@ -115,9 +119,8 @@ async function selfFault(
 }
 
 function messageOf(target: NewTarget, failure: TrialFailure, limitMs: number, before: Snapshot): string {
-  const becomesStrict = target.needsHealth && before.versions.get(target.version)?.health.onNoneHealthy !== 'refuse';
   const form = target.isKept
-    ? `/${target.version} ${becomesStrict ? 'refuses requests while no target is healthy (on_none_healthy), and ' : ''}keeps the target ${target.url}, which`
+    ? `/${target.version} ${target.becomesStrict ? 'refuses requests while no target is healthy (on_none_healthy), and ' : ''}keeps the target ${target.url}, which`
     : before.versions.get(target.version)?.targets.some(({ url }) => url === target.url)
       ? `${target.url} would get the requests of /${target.version} in another form, and`
       : `/${target.version} gets the target ${target.url}, which`;

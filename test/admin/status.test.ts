@@ -181,6 +181,15 @@ it.each([
     const snapshots = [
       { '/v1': url, '/v2': 'http://127.0.0.1:1' },
       { '/v1': { upstream, retired: true }, '/v2': url },
+      {
+        '/v1': {
+          upstream: upstream ?? 'http://127.0.0.1:1',
+          deprecation: '2025-01-01',
+          sunset: '2026-01-01',
+          after_sunset: 'gone',
+        },
+        '/v2': url,
+      },
       // A later edit changes nothing of it.
       { '/v1': { upstream, retired: true, info: 'https://example.com' }, '/v2': url },
     ].map((routes, edit) => {
@@ -190,7 +199,7 @@ it.each([
     const running = await startGateway(snapshots[0] as Snapshot, { load: () => snapshots.shift() as Snapshot });
     onTestFinished(() => running.close());
     snapshots.shift();
-    for (let edit = 0; edit < 2; edit += 1) {
+    for (let edit = 0; edit < 3; edit += 1) {
       expect((await running.reload('admin')).kind).toBe('reloaded');
       const [v1] = await stopStatuses(running.adminPort);
       expect(v1).toMatchObject({ safe_to_stop: false, known: true, blocked_by: ['used by /v2'] });

@@ -250,6 +250,14 @@ describe('an edit is refused', () => {
     expect(messages({ '/v1': gone }, { '/v1': { ...gone, info: 'https://example.com' } }, calledAt(now))).toEqual([]);
   });
 
+  it('but not one that announces an end by itself, guard.notice ahead', () => {
+    const after = { '/v1': { ...deprecated, sunset: '2027-01-05', after_sunset: 'gone' } };
+    const guard = { quiet: '60d', notice: '30d' };
+    expect(messages({ '/v1': deprecated }, after, calledAt(now - 3000), { guard })).toEqual([]);
+    const earlier = { '/v1': { ...deprecated, sunset: '2026-12-10' } };
+    expect(messages(earlier, after, calledAt(now - 3000), { guard })).toEqual([]);
+  });
+
   it('unless guard.quiet is off', () => {
     const use = calledAt(now);
     const after = { '/v1': { ...ended, retired: true } };

@@ -120,6 +120,22 @@ it.each([503, 200])('refuses to require healthy targets if none is: the health p
   expect(await get('/v2/cocktails')).toEqual([200]);
 });
 
+it('requires healthy targets if one of them is, and no longer requires them while none is', async () => {
+  const answers = { sick: 503 };
+  const sick = await startBackend((path) => (path === '/health' ? answers.sick : isV2(path)));
+  const sound = await startBackend((path) => path === '/health' || isV2(path));
+  const routes = (upstream: readonly string[], on_none_healthy: string) => {
+    const health = { path: '/health', interval: '100ms', on_none_healthy };
+    return { guard: short, routes: { '/v2': { upstream, prefix: 'forward', health } } };
+  };
+  const { edit } = await startEdited(routes([sick.url], 'try'));
+  expect((await edit(routes([sick.url, sound.url], 'refuse'))).kind).toBe('reloaded');
+  answers.sick = 200;
+  expect((await edit(routes([sick.url], 'refuse'))).kind).toBe('reloaded');
+  answers.sick = 503;
+  expect((await edit(routes([sick.url], 'try'))).kind).toBe('reloaded');
+});
+
 it('waits for a target that is just starting', async () => {
   const { edit, get, withV2, notices } = await startTwo({ trial: '60s' });
   const url = await freeUrl();

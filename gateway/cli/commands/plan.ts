@@ -134,7 +134,9 @@ async function planFromStore(
     return await ledger.readConsistently(async () => {
       const now = systemClock.now();
       const period = { since: Math.max(0, now - since.ms), now, at: at?.ms ?? now };
-      const live = stateOf(new Set([...loaded.versions.keys(), ...servedVersions]), since.ms)?.facts;
+      // A gateway that has left may have served a version that the file lacks.
+      const recorded = Object.keys((await ledger.answerSettings())?.bodies ?? {});
+      const live = stateOf(new Set([...loaded.versions.keys(), ...servedVersions, ...recorded]), since.ms)?.facts;
       const found = await planEdit(ledger, { candidate, running, ...period, ...(live && { live }) });
       if (found === undefined) throw unreadableLedger(store, ledger.problem ?? '');
       return found;
