@@ -79,6 +79,7 @@ export class ConnectionPool implements ConnectionOwner {
     this.#closing = true;
     for (const connection of this.#idle.splice(0)) connection.destroy();
   }
+
   #isCurrent({ socket }: Connection): boolean {
     return this.#watcher === undefined || this.#watcher.isCurrent(socket.remoteAddress ?? '');
   }

@@ -9,8 +9,9 @@ import type { PlanQuery } from './plan.ts';
 
 /**
  * Why clients may send requests that the candidate refuses, although the ledger has none of them: the ledger does not cover
- * `guard.quiet`, counts are missing, or requests are not answered yet. Empty if it is known. `isCut`: whether the candidate refuses the whole version,
- * which the running configuration serves. `changed`: the versions of which it may refuse some requests by a limit or an adapter.
+ * `guard.quiet`, counts are missing, or requests are not answered yet. Empty if it is known. `isCut`: whether the candidate refuses the
+ * whole version, which the running configuration serves. `changed`: the versions of which it may refuse some requests by a limit or an
+ * adapter.
  * `recorded`: without a running configuration, the ledger tells which versions were served.
  */
 export async function missingEvidence(

@@ -118,7 +118,7 @@ export class Reloader {
     if (outcome.kind === 'reloaded' && next) {
       const formerTargets = new Map(this.#status.formerTargets);
       for (const version of this.#steps.source.current.sortedVersions) {
-        // A tombstone names the targets that it had when the gateway started.
+        // Nothing is known about a version that was a tombstone at the start but the targets that it names.
         const isServed = stageOf(version, now) !== 'retired' || !formerTargets.has(version.name);
         if (isServed && version.targets.length > 0) formerTargets.set(version.name, version.targets);
       }

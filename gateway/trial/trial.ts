@@ -77,13 +77,13 @@ export async function tryNewTargets(query: TrialQuery, context: TrialContext): P
     }),
   );
   // A target that an edit keeps need not work if another one takes its requests.
-  const worksWithKept = new Set(
+  const versionsThatWork = new Set(
     outcomes
       .filter(({ isKept, becomesStrict, message }) => (isKept || becomesStrict) && message === undefined)
       .map(({ version }) => version),
   );
   const refusals = outcomes.flatMap(({ version, isKept, message }) =>
-    message === undefined || (isKept && worksWithKept.has(version)) ? [] : [{ version, message }],
+    message === undefined || (isKept && versionsThatWork.has(version)) ? [] : [{ version, message }],
   );
   return { hasTried: true, faults, refusals, warnings };
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { inject } from 'vitest';
 
-// Built from the present sources. It starts in half of the CPU time that the sources need.
+// Built from the present sources. It starts in less CPU time than the sources.
 
 /** The program of the gateway. */
 export const gatewayMain: string = join(inject('builtGateway'), 'dist', 'main.js');

@@ -64,10 +64,10 @@ export async function startEdited(document: Document, { isCovered = false, rows 
   onTestFinished(close);
   const url = `http://127.0.0.1:${gateway.port}`;
   const admin = `http://127.0.0.1:${gateway.adminPort}`;
-  const post = async (path: string, body: object) => {
+  const post = async <Answer = Record<string, unknown>>(path: string, body: object): Promise<Answer> => {
     const headers = { 'content-type': 'application/json' };
     const response = await fetch(admin + path, { method: 'POST', headers, body: JSON.stringify(body) });
-    return response.json() as Promise<Record<string, unknown>>;
+    return (await response.json()) as Answer;
   };
   return {
     ...{ gateway, url, admin, notices, store: usage.store, close, post },

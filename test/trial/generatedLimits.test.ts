@@ -112,7 +112,7 @@ it('the guard and plan refuse generated limits if and only if a gateway with the
     for (const one of answered) isRefused ||= [413, 414, 431].includes(await send(one, oracle.port));
     refused += isRefused ? 1 : 0;
     const outcome = await preview(candidate);
-    const plan = (await post('/api/plan', { since: '7d' })) as unknown as Plan;
+    const plan = await post<Plan>('/api/plan', { since: '7d' });
     const what = `seed ${seed}, round ${round}, ${JSON.stringify(limits)}: ${reasonsOf(outcome)}`;
     expect([outcome['kind'] === 'refused', plan.too_large.length > 0], what).toEqual([isRefused, isRefused]);
   }

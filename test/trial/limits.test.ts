@@ -119,7 +119,7 @@ it('does not know what a limit would refuse while the ledger is new, or if large
   const hidden = await api.edit(api.withLimits({ body: 500 }));
   expect(hidden).toMatchObject({ kind: 'refused', refusals: [{ known: false }] });
   expect(reasonsOf(hidden)).toMatch(/^\/v1 may answer 413 .+ was 1\.9 KiB, at POST \/cocktails; on \S+ it was larger/);
-  const plan = (await api.post('/api/plan', { since: '7d' })) as unknown as Plan;
+  const plan = await api.post<Plan>('/api/plan', { since: '7d' });
   expect([plan.known, plan.too_large.map(({ known }) => known)]).toEqual([false, [false]]);
   expect(await post('/api/plan', { since: '7d' })).toMatchObject({ known: false, too_large: [] });
 });

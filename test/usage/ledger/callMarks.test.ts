@@ -394,6 +394,18 @@ describe('a reader without the gateway', () => {
     expect(await coveredAlone(one.store)).toEqual({ v1: false, v2: true });
   });
 
+  it('does not know when a ledger was written last whose clock was ahead', async () => {
+    const store = join(temporaryFolder(), 'usage.db');
+    coverTenDays(store, Date.now() + 4 * 3_600_000);
+    const reader = LedgerReader.openAlone(store);
+    const { since, losses } = await reader.coverage('v1', 86_400_000);
+    await reader.close();
+    expect(since).toBeGreaterThan(Date.now() - 60_000);
+    expect(losses[0]?.reason).toMatch(
+      /^The last write to this ledger is dated \S+Z, which is in the future: a clock was wrong\.$/,
+    );
+  });
+
   it('knows that a copy lacks the calls that came later', async () => {
     const one = gateway();
     one.run();
