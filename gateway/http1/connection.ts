@@ -1,4 +1,5 @@
 import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from './deadlines.ts';
 import { ReadBuffer } from './readBuffer.ts';
@@ -22,6 +23,8 @@ export class Connection implements Timed, SocketEvents {
   deadline = Number.POSITIVE_INFINITY;
   /** How many exchanges came before the current one. If above 0, the target may have closed the connection while it was idle. */
   earlierExchanges = -1;
+  /** When it was begun, monotonic ms. */
+  readonly begunAt = performance.now();
   /** For writing bodies and for pausing. Only this class reads from it. */
   readonly socket: Socket;
   readonly #endpoint: Endpoint;

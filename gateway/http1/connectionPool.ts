@@ -7,8 +7,8 @@ const closeEarlyMs = 1000;
 
 /** Watches the connections of a pool to a host name. */
 interface PoolWatcher extends Required<Pick<ConnectionOwner, 'onLost'>> {
-  /** Whether a connection to this address may be used again. */
-  isCurrent(remoteAddress: string): boolean;
+  /** Until when `connection` may be used again, monotonic ms; in the past: it is closed now. */
+  usableUntil(connection: Connection): number;
 }
 
 /** The connections to one target. Their number is not limited here: `limits` of the version are checked before. */
@@ -50,12 +50,14 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   onIdle(connection: Connection, announced: number | undefined): void {
-    const usableMs = announced === undefined ? Number.POSITIVE_INFINITY : announced - closeEarlyMs;
-    if (this.#closing || usableMs <= 0 || !this.#isCurrent(connection)) {
+    const now = performance.now();
+    const announcedEnd = announced === undefined ? Number.POSITIVE_INFINITY : now + announced - closeEarlyMs;
+    const usableUntil = Math.min(announcedEnd, this.#usableUntil(connection));
+    if (this.#closing || usableUntil <= now) {
       connection.destroy();
       return;
     }
-    connection.deadline = performance.now() + Math.min(this.keepAlive || Number.POSITIVE_INFINITY, usableMs);
+    connection.deadline = Math.min(now + (this.keepAlive || Number.POSITIVE_INFINITY), usableUntil);
     this.#idle.push(connection);
   }
 
@@ -71,7 +73,8 @@ export class ConnectionPool implements ConnectionOwner {
 
   /** Closes idle connections to addresses that are not current any more. The others are closed when their exchange ends. */
   closeForgotten(): void {
-    for (const connection of [...this.#idle]) if (!this.#isCurrent(connection)) connection.destroy();
+    const now = performance.now();
+    for (const connection of [...this.#idle]) if (this.#usableUntil(connection) <= now) connection.destroy();
   }
 
   /** Closes idle connections now, and the others when their exchange ends. */
@@ -80,7 +83,7 @@ export class ConnectionPool implements ConnectionOwner {
     for (const connection of this.#idle.splice(0)) connection.destroy();
   }
 
-  #isCurrent({ socket }: Connection): boolean {
-    return this.#watcher === undefined || this.#watcher.isCurrent(socket.remoteAddress ?? '');
+  #usableUntil(connection: Connection): number {
+    return this.#watcher?.usableUntil(connection) ?? Number.POSITIVE_INFINITY;
   }
 }

@@ -3,6 +3,11 @@ import type { Connection, Endpoint } from '../http1/connection.ts';
 import { ConnectionPool } from '../http1/connectionPool.ts';
 import { NameResolution, type Resolve, type ResolvedAddress } from './nameResolution.ts';
 
+// If an address refuses, its pool makes connections at another address of the name, and keeps each for as long as its own address has
+// failed, within these bounds. A container that gets its address before it listens so gets requests soon after it listens, and an
+// address that no host has does not delay many requests.
+const keptElsewhereMs = { least: 1_000, most: 60_000 };
+
 /** The connections to one target, at any of its addresses. */
 export interface Connections {
   /** How long an idle connection is kept, in ms; 0: no limit. */
@@ -112,11 +117,22 @@ export class NamedConnections implements Connections {
 
   /** `address`: tried before the other addresses of the name. */
   #poolAt(address: string | undefined): ConnectionPool {
-    const pool = new ConnectionPool(this.#endpointAt(address), this.#keepAlive, {
-      onLost: (wasConnected) => this.#resolution.connectionLost({ wasConnected }),
-      // If its own address refused, the connection was made at another one.
-      isCurrent: (remoteAddress) => this.#pools.has(addressWithoutZone(remoteAddress)) || pool === this.#unresolved,
-    });
+    /** The begin of the first connection that was made at another address, monotonic ms. Undefined while `address` answers. */
+    let failingSince: number | undefined;
+    const usableUntil = ({ socket, begunAt }: Connection): number => {
+      const remoteAddress = addressWithoutZone(socket.remoteAddress ?? '');
+      if (pool === this.#unresolved) return Number.POSITIVE_INFINITY;
+      if (!this.#pools.has(remoteAddress)) return Number.NEGATIVE_INFINITY;
+      if (remoteAddress === address) {
+        failingSince = undefined;
+        return Number.POSITIVE_INFINITY;
+      }
+      failingSince ??= begunAt;
+      const { least, most } = keptElsewhereMs;
+      return begunAt + Math.min(Math.max(begunAt - failingSince, least), most);
+    };
+    const onLost = (wasConnected: boolean) => this.#resolution.connectionLost({ wasConnected });
+    const pool = new ConnectionPool(this.#endpointAt(address), this.#keepAlive, { onLost, usableUntil });
     return pool;
   }
 

@@ -9,6 +9,11 @@ const connectTimeoutMs = 3_000;
 describe.skipIf(skipped)('under load', () => {
   const stack = useStack();
   const { compose, url } = stack;
+  /** How many configurations the gateway has applied. */
+  const generation = async (): Promise<number> => {
+    const response = await fetch(`${stack.admin}/api/status`, { headers: { authorization: `Bearer ${stack.token}` } });
+    return ((await response.json()) as { config: { generation: number } }).config.generation;
+  };
 
   it('a killed version gets problem responses, other versions are unaffected, and it recovers after its start', async () => {
     const [v1, v2] = [startLoad(`${url}/v1/drinks/7`, 'old'), startLoad(`${url}/v2/cocktails/7`, 'new')];
@@ -44,7 +49,10 @@ describe.skipIf(skipped)('under load', () => {
     const shipped = readFileSync(stack.routes, 'utf8');
     onTestFinished(() => writeFileSync(stack.routes, shipped));
     const health = '{ path: /health, interval: 500ms, timeout: 500ms, on_none_healthy: refuse }';
+    const before = await generation();
     writeFileSync(stack.routes, `${shipped}\ndefaults:\n  health: ${health}\n`);
+    // The guard refuses `refuse` for a version without a healthy target.
+    await waitUntil(async () => (await generation()) > before, 'the edit to be applied');
     await compose.kill('v1');
     const isRefused = async () => (await fetch(`${url}/v1/drinks/7`)).status === 503;
     const detection = await waitUntil(isRefused, 'the health check to fail');

@@ -294,6 +294,39 @@ describe('a host name', () => {
     expect((await ask(connections, 1))[0]).toMatch(/ECONNREFUSED/);
   });
 
+  it('with an address that refuses at first uses that address soon after it answers', async () => {
+    using clock = shiftedClock();
+    const { port } = await replicas(b);
+    const { connections } = await connectionsTo(port, [a, b]);
+    expect(await ask(connections, 4)).toEqual([b, b, b, b]);
+    await replicaAt(a, port, a);
+    // As long as the connections that were made at `b` are kept: no request was delayed by trying `a` again.
+    expect(await ask(connections, 4)).toEqual([b, b, b, b]);
+    clock.add(1_000);
+    // The first of them finds its connection too old to be kept.
+    expect(await ask(connections, 4)).toEqual([a, b, b, b]);
+    expect(await ask(connections, 4)).toEqual([a, a, b, b]);
+  });
+
+  it('tries an address that refuses for long less often, but at least once a minute', async () => {
+    using clock = shiftedClock();
+    const { port, opened } = await replicas(b);
+    const { connections } = await connectionsTo(port, [a, b]);
+    /** The connections that are made in `seconds` of two requests per second, one for each address. */
+    const connectionsIn = async (seconds: number): Promise<number> => {
+      const before = opened.get(b) ?? 0;
+      for (let second = 0; second < seconds; second += 1) {
+        clock.add(1_000);
+        await ask(connections, 2);
+      }
+      return (opened.get(b) ?? 0) - before;
+    };
+    expect(await connectionsIn(60)).toBeLessThan(15);
+    const later = await connectionsIn(600);
+    expect(later).toBeGreaterThanOrEqual(9);
+    expect(later).toBeLessThan(15);
+  });
+
   it('is resolved for an endpoint outside the pools in the same way', async () => {
     const { port } = await replicas(a);
     const { connections, answerWith, change } = await connectionsTo(port, [a]);
