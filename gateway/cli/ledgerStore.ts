@@ -66,6 +66,7 @@ export async function openEvidence(
     const database = await FleetLedger.open(settingsOf(place, cwd), timeoutMs);
     ledger = readerOf(database, namesFile);
     const gateways = await StoredGateways.read(database, fleet);
+    if (gateways.isNoneHeard) ledger.unwritten = { now: () => gateways.now };
     const stateOf = (versions: Iterable<string>, quiet: number) => stateFrom(gateways, versions, quiet);
     return { ledger, servedVersions: gateways.servedVersions, stateOf };
   } catch (error) {

@@ -1,3 +1,5 @@
+import { rfc3339 } from '../shared/instant.ts';
+
 /** The time in which one gateway process counted requests. Epoch ms. */
 export interface Run {
   readonly began: number;
@@ -80,6 +82,22 @@ export function coverageOf(
   if (since === undefined) return { since: undefined, losses: relevant };
   const lastLoss = Math.min(relevant[0]?.until ?? 0, end);
   return { since: Math.max(since, notBefore, lastLoss), losses: [...relevant, ...found] };
+}
+
+/**
+ * The time since the last write to a ledger that no gateway is heard to write. A gateway that runs writes at least once a minute, so
+ * clients may have called in vain. A pause of at most `maxGap` ms is tolerated, as between two runs. If the last write is dated later than
+ * `now`, it is not known when it was. Empty for a new ledger.
+ */
+export function unwrittenTime(runs: readonly Run[], now: number, maxGap: number): Loss[] {
+  const from = runs.reduce((latest, { seen }) => Math.max(latest, seen), Number.NEGATIVE_INFINITY);
+  if (runs.length === 0 || Math.abs(now - from) <= maxGap) return [];
+  if (from > now) {
+    const ahead = `The last write to this ledger is dated ${rfc3339(from)}, which is in the future: a clock was wrong.`;
+    return [{ version: '', from: 0, until: now, reason: ahead }];
+  }
+  const reason = `No gateway has written this ledger since ${rfc3339(from)}: ask the gateway that clients call now.`;
+  return [{ version: '', from, until: now, reason }];
 }
 
 /** The start of the first day (UTC) of which the ledger has every call, epoch ms. Undefined: the ledger is empty. */

@@ -51,6 +51,16 @@ export class StoredGateways {
     }
   }
 
+  /** By the clock of the store, epoch ms. */
+  get now(): number {
+    return this.#read.now;
+  }
+
+  /** Whether no gateway writes to the store now, as far as the store knows. */
+  get isNoneHeard(): boolean {
+    return this.#heard.length === 0;
+  }
+
   /** The versions that gateways serve, or may serve if they are not heard. */
   get servedVersions(): string[] {
     const served = this.#instances

@@ -11,6 +11,7 @@ import { temporaryFolder } from '../config/temporary.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { createFleet, settings } from './coveredFleet.ts';
 import { activeLoad, gatewayState, identity } from './gatewayRow.ts';
+import { query } from './startMember.ts';
 
 // Commands that read the store of a fleet without a gateway. evidence.test.ts has `plan --retire` with real gateways.
 
@@ -31,13 +32,27 @@ async function covered() {
     writeFileSync(file, stringify({ routes: candidate, ...settings }));
     return file;
   };
+  const beat = async (inFlight = 0) => {
+    const versions = { v1: { ...activeLoad, in_flight: inFlight }, v2: activeLoad };
+    await member.writeHeartbeat(gatewayState({ versions, counted: { at: Date.now() + 60_000, unsent: {} } }));
+  };
   return {
     store,
     routes,
     fileOf,
-    beat: async (inFlight = 0) => {
-      const versions = { v1: { ...activeLoad, in_flight: inFlight }, v2: activeLoad };
-      await member.writeHeartbeat(gatewayState({ versions, counted: { at: Date.now() + 60_000, unsent: {} } }));
+    beat,
+    /** Answers while the gateway is heard. */
+    whileHeard: async (inFlight: number, answer: () => ReturnType<typeof runIn>) => {
+      await beat(inFlight);
+      let isOver = false;
+      const result = answer().finally(() => {
+        isOver = true;
+      });
+      while (!isOver) {
+        await beat(inFlight);
+        await sleep(50);
+      }
+      return result;
     },
     silence: () => postgres.query(`UPDATE ${schemaName}.gateways SET heard = now() - interval '1 minute'`),
     run: (...args: string[]) => runIn('.', [...args, '--store', store]),
@@ -45,21 +60,13 @@ async function covered() {
 }
 
 it('plan knows no answer while a gateway of the fleet has an open request', async () => {
-  const { routes, fileOf, beat, run } = await covered();
-  const plan = async (inFlight: number) => {
-    await beat(inFlight);
-    let isOver = false;
-    const result = run('plan', '--retire', '/v1', '--config', fileOf(routes)).finally(() => {
-      isOver = true;
-    });
-    while (!isOver) {
-      await beat(inFlight);
-      await sleep(50);
-    }
-    return result;
-  };
-  expect(await plan(0)).toMatchObject({ code: 0 });
-  expect(await plan(2)).toMatchObject({ code: 3, stdout: expect.stringContaining('/v1 has 2 open requests') });
+  const { routes, fileOf, whileHeard, run } = await covered();
+  const plan = () => run('plan', '--retire', '/v1', '--config', fileOf(routes));
+  expect(await whileHeard(0, plan)).toMatchObject({ code: 0 });
+  expect(await whileHeard(2, plan)).toMatchObject({
+    code: 3,
+    stdout: expect.stringContaining('/v1 has 2 open requests'),
+  });
 });
 
 it('plan of a file without a version names a silent gateway that serves it', async () => {
@@ -70,6 +77,25 @@ it('plan of a file without a version names a silent gateway that serves it', asy
   await beat();
   await silence();
   expect(await plan()).toMatchObject({ code: 3, stdout: expect.stringContaining(silent) });
+});
+
+it('plan and digest know no answer if the last gateway left long ago: clients may have called in vain', async () => {
+  const { store, routes, fileOf, whileHeard, run } = await covered();
+  const plan = () => run('plan', '--retire', '/v1', '--config', fileOf(routes));
+  expect(await plan()).toMatchObject({ code: 0 });
+  const written = (ago: number) => query(store, `UPDATE ${schemaName}.runs SET seen = ${Date.now() - ago}`);
+  // A tenth of the period of an hour is tolerated.
+  await written(5 * 60_000);
+  expect(await plan()).toMatchObject({ code: 0 });
+  await written(20 * 60_000);
+  expect(await plan()).toMatchObject({
+    code: 3,
+    stdout: expect.stringContaining('No gateway has written this ledger'),
+  });
+  const digest = await run('digest', '--config', fileOf(routes));
+  expect(digest.stdout).not.toContain('Nothing in the ledger blocks its retirement.');
+  await written(-20 * 60_000);
+  expect(await plan()).toMatchObject({ code: 3, stdout: expect.stringContaining('which is in the future') });
 });
 
 it.each([

@@ -5,7 +5,7 @@ import { type MarksAtStart, marksBeside } from './callMarks.ts';
 import { failureOf } from './failure.ts';
 import { openLedgerFileToRead } from './file.ts';
 import { lossesVersion, schemaVersion } from './schema.ts';
-import { unrecordedCalls, unwrittenTime } from './unrecordedCalls.ts';
+import { unrecordedCalls } from './unrecordedCalls.ts';
 
 // Far more than one answer needs.
 const maxStatements = 200;
@@ -130,14 +130,13 @@ export class LedgerFile implements LedgerDatabase {
     if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('COMMIT');
   }
 
-  /** The calls that the gateway of this file has not recorded. `now`: epoch ms. `maxGap`: a pause without a write that is tolerated, ms. */
-  async unrecordedCalls(now: number, maxGap: number): Promise<readonly Loss[]> {
-    const unwritten = unwrittenTime(this.#database, now, maxGap);
-    if ((await this.schemaVersion()) < lossesVersion) return unwritten;
+  /** The calls that the gateway of this file has not recorded. `now`: epoch ms. */
+  async unrecordedCalls(now: number): Promise<readonly Loss[]> {
+    if ((await this.schemaVersion()) < lossesVersion) return [];
     // Marks that are made later are of calls after the question.
     const marks = this.#marks ?? marksBeside(this.#file, now);
     if (this.#database.isTransaction) this.#marks = marks;
-    return [...unwritten, ...unrecordedCalls(this.#database, marks, now)];
+    return unrecordedCalls(this.#database, marks, now);
   }
 
   #prepared(sql: string): StatementSync {

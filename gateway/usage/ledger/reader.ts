@@ -1,5 +1,5 @@
 import { type AnswerSettings, answerSettingsFrom } from '../../config/answerSettings.ts';
-import type { Coverage, Loss } from '../../evidence/coverage.ts';
+import type { Coverage } from '../../evidence/coverage.ts';
 import { ClientNames } from '../clientNames.ts';
 import type {
   AcceptedUse,
@@ -26,7 +26,7 @@ import { ClientReads } from './clientReads.ts';
 import { type LedgerDatabase, LedgerFile, ReportingDatabase } from './database.ts';
 import { EvidenceReads } from './evidence.ts';
 import { beginOf, endOfTime, hourMs, type SpanRange } from './spans.ts';
-import { type NamedSums, SqlReads } from './sqlReads.ts';
+import { type NamedSums, SqlReads, type UnwrittenLedger } from './sqlReads.ts';
 
 // A gap between two runs counts as covered if it is at most this long, and at most this share of the quiet period.
 const maxGapMs = hourMs;
@@ -48,7 +48,8 @@ export class LedgerReader implements UsageQueries {
   readonly brownouts: BrownoutReads;
   /** Undefined in a fleet until it is set: the store has no evidence, only the file of each gateway. */
   evidence: EvidenceReads | undefined;
-  #unrecordedCalls: ((maxGap: number) => Promise<readonly Loss[]>) | undefined;
+  /** Set for a reader that no gateway writes for, or that cannot ask the gateway: the time since the last write counts as missing. */
+  unwritten: UnwrittenLedger | undefined;
 
   /**
    * Without a database, every query returns no rows. `routes`: the only routes that this reader reads, by their names in the ledger.
@@ -80,7 +81,7 @@ export class LedgerReader implements UsageQueries {
     const database = new LedgerFile(file);
     const reader = new LedgerReader(database);
     reader.readClientNames(namesFile);
-    reader.#unrecordedCalls = (maxGap) => database.unrecordedCalls(Date.now(), maxGap);
+    reader.unwritten = { now: Date.now, unrecordedCalls: (now) => database.unrecordedCalls(now) };
     return reader;
   }
 
@@ -127,7 +128,7 @@ export class LedgerReader implements UsageQueries {
 
   async coverage(version?: string, quiet = Number.POSITIVE_INFINITY, until?: number): Promise<Coverage> {
     const maxGap = Math.min(maxGapMs, quiet * maxGapShare);
-    return this.#reads.coverage(version, maxGap, until, await this.#unrecordedCalls?.(maxGap));
+    return this.#reads.coverage(version, maxGap, until, this.unwritten);
   }
 
   async namingRules(): Promise<NamingRules> {

@@ -1,4 +1,4 @@
-import { type Coverage, coverageOf, type Loss } from '../../evidence/coverage.ts';
+import { type Coverage, coverageOf, type Loss, unwrittenTime } from '../../evidence/coverage.ts';
 import type { FirstCall, InstanceDay, RouteSizes, SeriesPoint, UsageSums } from '../usageQueries.ts';
 import { otherClients } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
@@ -7,6 +7,14 @@ import { beginOf, dayMs, endOfTime, msPerSpan, type SpanLength, type SpanRange, 
 
 /** `id` and `name` are those of the version, client or route. */
 export type NamedSums = UsageSums & { readonly id: number; readonly name: string; readonly first: number };
+
+/** A ledger that no gateway is heard to write. */
+export interface UnwrittenLedger {
+  /** By the clock of the ledger, epoch ms. */
+  readonly now: () => number;
+  /** The calls that its gateway has not recorded at `now`. Absent: none. */
+  readonly unrecordedCalls?: (now: number) => Promise<readonly Loss[]>;
+}
 
 const otherClientsIdSql = `(SELECT id FROM clients WHERE name = '${otherClients}')`;
 
@@ -51,13 +59,13 @@ export class SqlReads {
 
   /**
    * What the ledger covers of `version`, or of all versions. A pause of at most `maxGap` ms is no gap if the run before it was closed.
-   * `unrecorded`: losses that the ledger does not have.
+   * `unwritten`: for a ledger that no gateway is heard to write.
    */
   async coverage(
     version: string | undefined,
     maxGap: number,
     until?: number,
-    unrecorded: readonly Loss[] = [],
+    unwritten?: UnwrittenLedger,
   ): Promise<Coverage> {
     const hasLosses = (await this.#database.schemaVersion()) >= lossesVersion;
     // Runs of earlier releases count as closed. In the store of a fleet, several runs are open at a time; the view `losses` has the
@@ -71,7 +79,11 @@ export class SqlReads {
       : [];
     const runs = rows.map(({ began, seen, closed }) => ({ began, seen, closed: closed === 1 }));
     const notBefore = Math.max(Number(await this.meta('kept_from')), Number(await this.meta('covered_from')));
-    return coverageOf(runs, [...losses, ...unrecorded], { notBefore, maxGap, until }, version);
+    if (unwritten) {
+      const now = unwritten.now();
+      losses.push(...unwrittenTime(runs, now, maxGap), ...((await unwritten.unrecordedCalls?.(now)) ?? []));
+    }
+    return coverageOf(runs, losses, { notBefore, maxGap, until }, version);
   }
 
   /** The sums of each version, or of each route of `version`. */

@@ -1,6 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Loss } from '../../evidence/coverage.ts';
-import { rfc3339 } from '../../shared/instant.ts';
 import type { MarksAtStart } from './callMarks.ts';
 import type { CallMark, FileState } from './markFile.ts';
 
@@ -85,22 +84,6 @@ function lossOfAll(
   const isUntouched =
     file !== undefined && marks !== undefined && file.changedAt <= Math.max(lastMark, marks.file.changedAt) + writingMs;
   return isSameBoot && isUntouched ? undefined : loss(Math.max(began, seen - maxCountingDelayMs), endedUncounted);
-}
-
-/**
- * The time since the last write to a ledger. A gateway that runs writes at least once a minute, so clients may have called in vain. A
- * pause of at most `maxGap` ms is tolerated, as between two runs. If the last write is dated later than now, it is not known when it
- * was. Empty for a new ledger. @throws the errors of SQLite
- */
-export function unwrittenTime(database: DatabaseSync, now: number, maxGap: number): Loss[] {
-  const from = Number(database.prepare('SELECT MAX(seen) AS seen FROM runs').get()?.['seen'] ?? now);
-  if (Math.abs(now - from) <= maxGap) return [];
-  if (from > now) {
-    const ahead = `The last write to this ledger is dated ${rfc3339(from)}, which is in the future: a clock was wrong.`;
-    return [{ version: '', from: 0, until: now, reason: ahead }];
-  }
-  const reason = `No gateway has written this ledger since ${rfc3339(from)}: ask the gateway that clients call now.`;
-  return [{ version: '', from, until: now, reason }];
 }
 
 /**
