@@ -1,7 +1,7 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { type StopBlocker, stopEvidence } from '../evidence/stopEvidence.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
-import { adaptedVersions, runningWaivers, stageOf, stageWithWaivers } from '../lifecycle/stage.ts';
+import { runningWaivers, stageOf, stageWithWaivers } from '../lifecycle/stage.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { AnsweringGateway } from '../observability/answeringGateway.ts';
 import type { RecentTraffic } from '../observability/recentTraffic.ts';
@@ -119,7 +119,7 @@ function versionList(
     versionReport: VersionReport | undefined,
   ): object => {
     const targets = version?.targets ?? versionReport?.targets ?? [];
-    const hasEnded = version === undefined || stageOf(version, now) === 'retired';
+    const hasEnded = version === undefined || stageOf(version, now) === 'retired' || isServedByAdapter(version, now);
     const former = hasEnded ? (formerTargets.get(name) ?? []) : [];
     const blockers = blockersOf(name, [...targets, ...former], snapshot, report, now, fleet);
     return {
@@ -156,27 +156,35 @@ function blockersOf(
   const addresses = new Set(addressesOf(targets));
   const usesBackend = (others: readonly { readonly url: string }[]): boolean =>
     addressesOf(others).some((address) => addresses.has(address));
-  const users = snapshot.sortedVersions.filter(
-    (one) => one.name !== name && needsBackend(one, now) && usesBackend(one.targets),
-  );
-  const blockers = users.map((one): StopBlocker => ({ text: `used by /${one.name}`, used: 'yes' }));
   const version = snapshot.versions.get(name);
-  // If an adapter serves the version, requests to it go to the backend of another version. Adapters are not chained.
   const isAdapted = version !== undefined && isServedByAdapter(version, now);
-  const adapted = isAdapted ? [] : adaptedVersions(name, snapshot, now);
-  for (const one of adapted) blockers.push({ text: `used by the adapter of /${one.name}`, used: 'yes' });
-  const named = new Set([name, ...users.map((one) => one.name), ...adapted.map((one) => one.name)]);
+  const users = snapshot.sortedVersions.filter(
+    (one) => one.name !== name && usesBackend(targetsInUse(one, snapshot, now)),
+  );
+  const blockers = users.map((one): StopBlocker => {
+    const user = isServedByAdapter(one, now) ? `the adapter of /${one.name}` : `/${one.name}`;
+    return { text: `used by ${user}`, used: 'yes' };
+  });
+  const named = new Set([name, ...users.map((one) => one.name)]);
   for (const one of report.versions) {
     const open = one.inFlight + one.waiting;
     // Its targets are those that its requests go to, also after its end: of an adapted version, those of another version.
     if (named.has(one.name) || open === 0 || !usesBackend(one.targets)) continue;
     blockers.push({ text: `used by ${plural(open, 'open request')} of /${one.name}`, used: 'yes' });
   }
+  if (targets.length === 0) blockers.push(unknownBackend);
   return [...blockers, ...(fleet?.stopBlockers(name, targets, isAdapted) ?? [])];
 }
 
-function needsBackend(version: Version, now: number): boolean {
-  return stageWithWaivers(version, now) !== 'retired' && version.adapter?.mode !== 'serve';
+const unknownBackend: StopBlocker = {
+  text: 'its backend is not known: routes.yaml names none, and it named none since the start of the gateway',
+  used: 'not known',
+};
+
+/** The targets that requests of a version go to: for an adapted version, those of another version, even if that one has ended. */
+function targetsInUse(version: Version, { versions }: Snapshot, now: number): Version['targets'] {
+  if (stageWithWaivers(version, now) === 'retired') return [];
+  return (version.adapter?.mode === 'serve' ? versions.get(version.adapter.from) : version)?.targets ?? [];
 }
 
 function isServedByAdapter(version: Version, now: number): boolean {

@@ -16,7 +16,7 @@ import {
   stricterFreezes,
 } from '../lifecycle/reloadGuard.ts';
 import { changesBetween } from '../lifecycle/snapshotChanges.ts';
-import { stageOf } from '../lifecycle/stage.ts';
+import { stageWithWaivers } from '../lifecycle/stage.ts';
 import type { ConfigStatus, Trigger } from '../observability/report.ts';
 import { type EditUsage, editRefusals } from '../plan/editRefusals.ts';
 import { changedVersions, movesPaths, type RecentRefusals } from '../plan/ownAnswers.ts';
@@ -119,7 +119,7 @@ export class Reloader {
       const formerTargets = new Map(this.#status.formerTargets);
       for (const version of this.#steps.source.current.sortedVersions) {
         // Nothing is known about a version that was a tombstone at the start but the targets that it names.
-        const isServed = stageOf(version, now) !== 'retired' || !formerTargets.has(version.name);
+        const isServed = stageWithWaivers(version, now) !== 'retired' || !formerTargets.has(version.name);
         if (isServed && version.targets.length > 0) formerTargets.set(version.name, version.targets);
       }
       try {

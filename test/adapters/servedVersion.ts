@@ -86,6 +86,8 @@ export interface ServedSettings {
   readonly adapter?: Readonly<Record<string, unknown>>;
   /** More settings of `/v2`. */
   readonly source?: Readonly<Record<string, unknown>>;
+  /** More versions. */
+  readonly routes?: Readonly<Record<string, unknown>>;
 }
 
 /** A gateway whose `/v1` is served from the backend of `/v2`, which answers with `script`. */
@@ -98,7 +100,7 @@ export async function startServed(script: Answer, settings: ServedSettings = {})
 
 export function servedSnapshot(
   upstream: string,
-  { gateway = {}, version = {}, adapter = {}, source = {} }: ServedSettings = {},
+  { gateway = {}, version = {}, adapter = {}, source = {}, routes = {} }: ServedSettings = {},
 ): Snapshot {
   const folder = mkdtempSync(join(tmpdir(), 'adapted-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -114,6 +116,7 @@ export function servedSnapshot(
           adapter: { from: '/v2', mode: 'serve', routes: adapterRoutes, ...adapter },
         },
         '/v2': { upstream, contract: 'v2.json', ...source },
+        ...routes,
       },
     },
     folder,

@@ -13,7 +13,7 @@ const upstream = 'http://127.0.0.1:3001';
 const routes = {
   '/v1': { upstream, deprecation: '2026-01-01', sunset: '2026-02-01' },
   '/v2': upstream,
-  '/v0': { retired: true },
+  '/v0': { upstream: 'http://127.0.0.1:1', retired: true },
 };
 
 /** The operations of a fleet with these gateways; `forget` answers with `outcome`. */

@@ -207,6 +207,71 @@ it.each([
   },
 );
 
+it('it is not known whether a tombstone is safe to stop if its backend was never named', async () => {
+  const { adminPort } = await startTestGateway({ '/v1': { retired: true }, '/v2': 'http://127.0.0.1:1' });
+  const [v1] = await stopStatuses(adminPort);
+  const blocker = 'its backend is not known: routes.yaml names none, and it named none since the start of the gateway';
+  expect(v1).toMatchObject({ safe_to_stop: false, known: false, blocked_by: [blocker] });
+  const args = ['status', '--wait', 'v1', '--timeout', '1ms', '--admin', `127.0.0.1:${adminPort}`];
+  expect(await runIn('/', args)).toMatchObject({ code: 3, stderr: expect.stringContaining(blocker) });
+});
+
+it('a version that gets an adapter and names no backend any more keeps the one that it had', async () => {
+  const { url } = await startBackend();
+  const [other, more] = ['http://127.0.0.1:1', { '/v3': url }];
+  const before = snapshotFrom({ gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0' }, routes: { '/v1': url } });
+  const [adapted, adaptedBeside] = [{}, more].map((routes) =>
+    servedSnapshot(other, { version: { upstream: undefined }, routes, gateway: {} }),
+  ) as [Snapshot, Snapshot];
+  const statusOfV1 = async (next: Snapshot) => {
+    const forced = { ...next, guard: { ...next.guard, trial: 0, force: new Map([['v1', 'a test']]) } };
+    const running = await startGateway(before, { load: () => forced });
+    onTestFinished(() => running.close());
+    expect((await running.reload('admin')).kind).toBe('reloaded');
+    return (await stopStatuses(running.adminPort)).find(({ version }) => version === 'v1');
+  };
+  expect(await statusOfV1(adapted)).toMatchObject({ safe_to_stop: true });
+  expect(await statusOfV1(adaptedBeside)).toMatchObject({ safe_to_stop: false, blocked_by: ['used by /v3'] });
+});
+
+it('a retired version is not safe to stop while an adapter uses its backend under the name of another retired version', async () => {
+  const { url } = await startBackend();
+  const ended = { upstream: url, deprecation: '2024-01-01', sunset: '2024-02-01', after_sunset: 'gone' };
+  const snapshot = servedSnapshot('http://127.0.0.1:1', { routes: { '/v0': ended }, source: ended });
+  const running = await startGateway(snapshot);
+  onTestFinished(() => running.close());
+  const versions = await stopStatuses(running.adminPort);
+  for (const name of ['v0', 'v2'])
+    expect(versions.find(({ version }) => version === name)).toMatchObject({
+      safe_to_stop: false,
+      blocked_by: ['used by the adapter of /v1'],
+    });
+});
+
+it('a retired version keeps the backend that served its waived clients', async () => {
+  const { url } = await startBackend();
+  const waivers = [{ client: 'x-client-id:acme', until: '2099-01-01', reason: 'a contract' }];
+  const edits = [
+    { '/v1': 'http://127.0.0.1:1', '/v2': 'http://127.0.0.1:1' },
+    { '/v1': { upstream: url, retired: true, waivers }, '/v2': 'http://127.0.0.1:1' },
+    { '/v1': { retired: true }, '/v2': url },
+  ].map((routes, edit) =>
+    snapshotFrom({
+      gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0' },
+      guard: { trial: 'off', force: { '/v1': `edit ${edit}`, '/v2': `edit ${edit}` } },
+      routes,
+    }),
+  );
+  const running = await startGateway(edits.shift() as Snapshot, { load: () => edits.shift() as Snapshot });
+  onTestFinished(() => running.close());
+  expect((await running.reload('admin')).kind).toBe('reloaded');
+  expect((await running.reload('admin')).kind).toBe('reloaded');
+  expect((await stopStatuses(running.adminPort))[0]).toMatchObject({
+    safe_to_stop: false,
+    blocked_by: ['used by /v2'],
+  });
+});
+
 describe('a retired version is not safe to stop while its backend has open requests of', () => {
   /** The status of `version` after a reload during a request. */
   const statusAfter = async (before: Snapshot, after: Snapshot, path: string, version: string) => {

@@ -80,7 +80,7 @@ it('plan of a file without a version names a silent gateway that serves it', asy
 });
 
 it('plan and digest know no answer if the last gateway left long ago: clients may have called in vain', async () => {
-  const { store, routes, fileOf, whileHeard, run } = await covered();
+  const { store, routes, fileOf, run } = await covered();
   const plan = () => run('plan', '--retire', '/v1', '--config', fileOf(routes));
   expect(await plan()).toMatchObject({ code: 0 });
   const written = (ago: number) => query(store, `UPDATE ${schemaName}.runs SET seen = ${Date.now() - ago}`);
