@@ -160,6 +160,8 @@ class EmbeddedLedger {
   /** Applies the settings of `next`, which is the current snapshot by now. */
   async applyCurrent(next: Snapshot): Promise<void> {
     const { ledger, telemetry } = await this.#opened;
+    // A client that begins to count may have calls that were neither marked nor counted.
+    await telemetry.flush();
     ledger.configure(settingsWithoutFleet(next));
     await telemetry.applyCurrent();
   }

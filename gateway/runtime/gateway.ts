@@ -29,7 +29,7 @@ import { ownListeners } from '../trial/ownAddress.ts';
 import { namingRulesIdOf } from '../usage/counting/identification.ts';
 import type { WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { serveInProcess } from './inProcess.ts';
-import { ledgerSettingsOf, maintainLedger, shareBrownouts, usageSinkOf } from './ledgerMaintenance.ts';
+import { LedgerConfiguration, maintainLedger, shareBrownouts, usageSinkOf } from './ledgerMaintenance.ts';
 import { Reloader, type ReloadOutcome, type ReloadSteps, versionUsage } from './reload.ts';
 import type { Serve, ServeOptions, Serving } from './serving.ts';
 import { TargetTrials } from './targetTrials.ts';
@@ -81,7 +81,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     ledger && new ThreadedLedgerClient(ledger, snapshot.fleet, undefined, () => options.fleet?.member.memory);
   const listeners = () => ownListeners(snapshot.gateway, serving.port, portOf(admin));
   const trials = new TargetTrials({ ledger: () => ledgerReader, clock, notice, listeners });
-  ledger?.configure(ledgerSettingsOf(snapshot));
+  const ledgerConfiguration = ledger && new LedgerConfiguration(ledger, snapshot);
   const usageSink = ledger && usageSinkOf(ledger, trials, options.fleet, clock);
   let exporter: OtlpExporter | undefined;
   const configureExport = async (next: Snapshot): Promise<void> => {
@@ -151,7 +151,8 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     throw error;
   });
   const flush = async (): Promise<boolean> => {
-    const isComplete = await serving.flush();
+    const flushProcesses = (): Promise<boolean> => serving.flush();
+    const isComplete = await (ledgerConfiguration?.whenFlushed(flushProcesses) ?? flushProcesses());
     await options.fleet?.flush();
     return isComplete;
   };
@@ -185,11 +186,11 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     apply: async (next) => {
       // The exporter starts before the processes send spans, and ends after the last ones.
       if (next.telemetry) await configureExport(next);
-      const unconfirmedWorkers = await editWatch.around(next, () => serving.apply(next));
+      const applyInProcesses = (): Promise<readonly string[]> => editWatch.around(next, () => serving.apply(next));
+      const unconfirmedWorkers = await (ledgerConfiguration?.around(next, applyInProcesses) ?? applyInProcesses());
       if (!next.telemetry) await configureExport(next);
       await configureNotify();
       await configureShadow();
-      ledger?.configure(ledgerSettingsOf(next));
       options.fleet?.configure();
       member?.accept(next);
       onAccepted(next);

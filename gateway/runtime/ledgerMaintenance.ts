@@ -41,6 +41,55 @@ export function ledgerSettingsOf(snapshot: Snapshot): LedgerSettings {
 }
 
 /**
+ * Gives the ledger the settings of each reload. The calls of a client that begins to count were not marked before, and some may not be
+ * counted yet. So until every process has confirmed the reload and sent its counts, the ledger keeps the client as one whose calls are
+ * not marked: if a process is killed in between, calls may be missing.
+ */
+export class LedgerConfiguration {
+  readonly #ledger: Pick<WritableLedger, 'configure'>;
+  #settings: LedgerSettings;
+  /** Clients whose calls a process may still leave unmarked, although they count. */
+  #earlier: readonly string[] = [];
+  /** The number of the last change. 0: there was none. */
+  #change = 0;
+
+  constructor(ledger: Pick<WritableLedger, 'configure'>, snapshot: Snapshot) {
+    this.#ledger = ledger;
+    this.#settings = ledgerSettingsOf(snapshot);
+    ledger.configure(this.#settings);
+  }
+
+  /** Around the time in which the processes `apply` a snapshot. */
+  async around<Result>(next: Snapshot, apply: () => Promise<Result>): Promise<Result> {
+    // Also those that are ignored from now on: a process leaves their calls unmarked as soon as it applies the snapshot.
+    const { unmarked = [] } = this.#settings;
+    this.#earlier = [...new Set([...this.#earlier, ...unmarked, ...next.retire.ignoreClients])];
+    this.#configure(this.#settings);
+    const result = await apply();
+    this.#configure(ledgerSettingsOf(next));
+    return result;
+  }
+
+  /** `flush`: all processes send their counts. @returns whether they have */
+  async whenFlushed(flush: () => Promise<boolean>): Promise<boolean> {
+    const change = this.#change;
+    const isComplete = await flush();
+    if (isComplete && change === this.#change && this.#earlier.length > 0) {
+      this.#earlier = [];
+      this.#configure(this.#settings);
+    }
+    return isComplete;
+  }
+
+  #configure(settings: LedgerSettings): void {
+    this.#change += 1;
+    this.#settings = settings;
+    const unmarked = [...new Set([...(settings.unmarked ?? []), ...this.#earlier])];
+    this.#ledger.configure({ ...settings, unmarked });
+  }
+}
+
+/**
  * Writes usage counts to the ledger, without the examples of paths. The salt is the current one of the ledger. `trials` gets
  * the examples, `fleet` each batch and the losses.
  */

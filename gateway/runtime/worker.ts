@@ -97,7 +97,11 @@ class Worker {
     if (!serving) throw new Error(`received ${request.kind} before serve`);
     if (request.kind === 'report') return { report: await serving.report({ withMetrics: request.metrics }) };
     if (request.kind === 'heartbeat') return { report: await serving.report() };
-    if (request.kind === 'flush') await serving.flush();
+    if (request.kind === 'flush') {
+      // The primary process takes the answer as proof that earlier reloads are applied.
+      await this.#lastApply;
+      await serving.flush();
+    }
     if (request.kind === 'resalt') {
       this.#salt = request.salt;
       await serving.resalt();

@@ -46,6 +46,8 @@ export interface CountedGateway {
   withRetired(version: string): string;
   /** Saves that file and reloads it. @returns whether it is served now */
   reload(version: string): Promise<boolean>;
+  /** Sets `retire.ignore_clients`, and reloads it. @returns whether all workers have confirmed it */
+  ignore(clients: readonly string[]): Promise<boolean>;
   fillDisk(): void;
   freeDisk(): void;
   /** Makes the disk read-only, or writable again. Only while the gateway does not run. */
@@ -225,6 +227,12 @@ export async function countedGateway({
       if (isServed) configuration = retiring(version);
       writeFileSync(file, JSON.stringify(configuration));
       return isServed;
+    },
+    ignore: async (clients) => {
+      configuration = { ...configuration, retire: { ...configuration.retire, ignore_clients: clients } };
+      writeFileSync(file, JSON.stringify(configuration));
+      const { kind } = (await api('/api/reload', {})) as { readonly kind: string };
+      return kind !== 'incomplete';
     },
     fillDisk: () => {
       // Only a disk of its own is filled: dd ends when there is no room.

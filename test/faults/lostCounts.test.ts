@@ -92,6 +92,46 @@ describe('calls that were not counted', () => {
     expect(gateway.stderr()).not.toContain('may be missing');
   });
 
+  it('a call of an ignored client that begins to count just before the gateway is killed', async () => {
+    const gateway = await startCovered({ ignored: ['probe'] });
+    expect(await gateway.call('v1', 'x', 'probe')).toBe(200);
+    expect(await gateway.ignore([])).toBe(true);
+    await gateway.end('SIGKILL');
+    await gateway.start();
+    await expectNoYes(gateway, 'v1');
+  });
+
+  it('a call of an ignored client that begins to count, in workers that end before they confirm it', async () => {
+    const gateway = await startCovered({ ignored: ['probe'], workers: 2 });
+    for (let count = 0; count < 4; count += 1) expect(await gateway.call('v1', 'x', 'probe')).toBe(200);
+    const pids = gateway.workerPids();
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    expect(await gateway.ignore([])).toBe(false);
+    // The ledger has the new settings.
+    await gateway.digest();
+    for (const pid of pids) process.kill(pid, 'SIGKILL');
+    await eventually(() => {
+      const left = gateway.workerPids();
+      if (left.length < 2 || left.some((pid) => pids.includes(pid))) throw new Error('not replaced yet');
+    });
+    await expectNoYes(gateway, 'v1');
+    // From now on, all calls are known.
+    expect(await gateway.ignore(['other'])).toBe(true);
+    await gateway.end('SIGTERM');
+    await gateway.start();
+    await expectNoYes(gateway, 'v1');
+  });
+
+  it('a client that begins to count costs nothing while no process was killed', async () => {
+    const gateway = await startCovered({ ignored: ['probe'], workers: 2 });
+    expect(await gateway.call('v1', 'x', 'probe')).toBe(200);
+    expect(await gateway.ignore([])).toBe(true);
+    await expectNoYes(gateway, 'v1');
+    expect((await gateway.verdict('v2')).answer).toBe('yes');
+    expect(await gateway.ignore(['probe'])).toBe(true);
+    expect((await gateway.verdict('v1')).answer).toBe('yes');
+  });
+
   it.each([1, 2])('a read-only disk while v1 is called, %i workers', async (workers) => {
     const gateway = await startCovered({ workers });
     if (!gateway.hasOwnDisk) return;

@@ -111,8 +111,9 @@ export class Ledger implements WritableLedger {
     return this.#waiting.since;
   }
 
+  /** Also the facts that calls may be missing, and that coverage restarts. */
   get unwrittenLosses(): number {
-    return this.#losses.length;
+    return this.#losses.length + Number(this.#uncountedAt !== undefined) + Number(this.#gapReason !== undefined);
   }
 
   /** The `mark` that an earlier run passed to `add` with its last batch, read when the file was opened; '' for none. */
@@ -123,9 +124,12 @@ export class Ledger implements WritableLedger {
   configure(settings: LedgerSettings): void {
     const { store, tagKey, spool } = this.settings;
     const stored = ({ identify, answers, unmarked }: LedgerSettings) => JSON.stringify([identify, answers, unmarked]);
-    // The next write stores these settings, so it must not be skipped.
-    if (stored(this.settings) !== stored(settings)) this.#lastWriteAt = 0;
+    const isChanged = stored(this.settings) !== stored(settings);
     this.settings = { ...settings, store, tagKey, ...(spool !== undefined && { spool }) };
+    if (!isChanged) return;
+    // They are stored before the next answer: calls may be missing because of them.
+    this.#lastWriteAt = 0;
+    this.add([]);
   }
 
   /** What waits for the shared store of the fleet; undefined without a fleet, or while the file cannot be opened. */
@@ -153,7 +157,7 @@ export class Ledger implements WritableLedger {
     for (const { process, until } of counted) this.#counted.set(process, until);
     const now = this.#clock.now();
     const waitingFacts = batch.length + this.unwrittenRows + this.unwrittenLosses + this.#counted.size;
-    const isIdle = waitingFacts === 0 && this.problem === undefined && this.#gapReason === undefined;
+    const isIdle = waitingFacts === 0 && this.problem === undefined;
     const isUpToDate = now - this.#lastWriteAt < heartbeatMs && this.#store?.isFileUnchanged === true;
     if (isIdle && isUpToDate) return;
     const { rows, remove } = this.#waiting.first(maxWaitingPerWrite);
@@ -163,7 +167,7 @@ export class Ledger implements WritableLedger {
       store.add(allRows, this.settings, mark);
       if (isComplete) store.saveCounted(this.#counted);
     };
-    if (!this.#retryPause.isPaused(now) && this.#write(write)) {
+    if (!this.#retryPause.isPaused(now) && this.#write(write, isComplete)) {
       remove();
       if (isComplete) this.#counted.clear();
     } else this.movedRequests += this.#waiting.keepOrFold(batch);
@@ -199,7 +203,7 @@ export class Ledger implements WritableLedger {
       if (rows.length > 0) store.add(rows, this.settings);
       store.saveCounted(this.#counted);
       store.closeRun();
-    });
+    }, true);
     if (isWritten) {
       remove();
       this.#counted.clear();
@@ -207,16 +211,16 @@ export class Ledger implements WritableLedger {
     this.#closeStore();
   }
 
-  /** Runs `work` in a transaction. @returns false if it failed */
-  #write(work: (store: SqliteStore) => unknown): boolean {
+  /** Runs `work` in a transaction. `isComplete`: no row waits after it. @returns false if it failed */
+  #write(work: (store: SqliteStore) => unknown, isComplete = this.unwrittenRows === 0): boolean {
     // If the file turned out to be damaged, the second attempt writes to a new one.
-    const succeeded = this.#attempt(work) || (this.#wasRenamed && this.#attempt(work));
+    const succeeded = this.#attempt(work, isComplete) || (this.#wasRenamed && this.#attempt(work, isComplete));
     if (succeeded) this.#notices.recovered(`${this.settings.store} can be written again.`);
     else if (this.problem !== undefined) this.#notices.failed(this.problem);
     return succeeded;
   }
 
-  #attempt(work: (store: SqliteStore) => unknown): boolean {
+  #attempt(work: (store: SqliteStore) => unknown, isComplete: boolean): boolean {
     const now = this.#clock.now();
     this.#wasRenamed = false;
     try {
@@ -238,7 +242,8 @@ export class Ledger implements WritableLedger {
         work(store);
         store.storeNamingRulesId(this.settings, now);
         store.storeAnswerSettings(this.settings);
-        newLosses = [...newLosses, ...store.storeUnmarkedClients(this.settings)];
+        // The calls of a client that counts now may be in the rows that wait.
+        if (isComplete) newLosses = [...newLosses, ...store.storeUnmarkedClients(this.settings)];
       });
       if (!this.#hasClosedEarlierRuns) this.marks?.onRecorded();
       this.#hasClosedEarlierRuns = true;

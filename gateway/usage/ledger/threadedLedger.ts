@@ -157,6 +157,8 @@ export class ThreadedLedger implements WritableLedger {
   configure(settings: LedgerSettings): void {
     // Changes of these three take effect at the next start.
     const { store, tagKey, spool } = this.settings;
+    // `unmarked` applies to calls that are counted later.
+    while (this.#backlog.size > 0 && !this.#closing) this.#sendBacklog();
     this.settings = { ...settings, store, tagKey, ...(spool !== undefined && { spool }) };
     this.#send({ kind: 'configure', settings: this.settings });
   }
@@ -321,7 +323,7 @@ export class ThreadedLedger implements WritableLedger {
     this.#failure = `The thread that writes the usage ledger ended: ${reason}.  A new one is started.`;
     this.#outageNotices.failed(this.#failure);
     if (unwrittenRows + unwrittenLosses > 0)
-      this.#gapReason = `${unwrittenRows} rows that the thread kept in memory are lost.`;
+      this.#gapReason = `What the thread kept in memory is lost: ${unwrittenRows} rows, and which calls may be missing.`;
     this.#incidentBefore = lastIncident ?? this.#incidentBefore;
     this.#movedBefore += movedRequests;
     const nothingWaits = { unwrittenRows: 0, unwrittenSince: undefined, unwrittenLosses: 0 };

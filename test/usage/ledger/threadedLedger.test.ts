@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
 import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { ThreadedLedger } from '../../../gateway/usage/ledger/threadedLedger.ts';
@@ -99,6 +100,35 @@ it.each(['dies before it writes', 'dies after it wrote'])(
     await ledger.flush();
     expect(await requests()).toBe(1_110);
     expect(notices).toEqual([expect.stringContaining('exit code 7'), 'The usage ledger is written again.']);
+  },
+);
+
+it.each([1, 2])(
+  'does not forget that a process ended before it had counted its calls: %i threads end before it is written',
+  async (ends) => {
+    const { folder, store, ledger } = await open({ worker: brokenWorker });
+    ledger.add(newNames(10, 'before'));
+    await ledger.flush();
+    // Nothing can be written.
+    const other = new DatabaseSync(store);
+    onTestFinished(() => other.close());
+    other.exec('BEGIN IMMEDIATE');
+    ledger.addLosses([], { process: 3, until: 0 });
+    await eventually(() => expect(ledger.problem).toContain('another process has locked it'));
+    for (let count = 0; count < ends; count += 1) {
+      writeFileSync(join(folder, 'dies before it writes'), '');
+      ledger.add([]);
+      await eventually(() => expect(ledger.problem).toContain('exit code 7'));
+      rmSync(join(folder, 'dies before it writes'));
+      ledger.saveEvidence([]);
+      await eventually(() => expect(ledger.problem).toContain('another process has locked it'));
+    }
+    other.exec('ROLLBACK');
+    await eventually(() => {
+      ledger.add([]);
+      expect(ledger.problem).toBeUndefined();
+    });
+    expect(ledger.lastIncident?.text).toContain('Coverage restarts');
   },
 );
 
