@@ -12,7 +12,6 @@ import { LastUse } from './lastUse.ts';
 import { metricsRoute } from './metrics.ts';
 import type { AdminContext, Operations } from './operations.ts';
 import { operatorRoutes } from './operatorRoutes.ts';
-import { shadowRoutes } from './shadowRoutes.ts';
 import { statusOf } from './status.ts';
 
 export interface Readiness {
@@ -45,7 +44,7 @@ export function createAdmin(
   const context: AdminContext = {
     source,
     operations,
-    lastUse: new LastUse(operations),
+    lastUse: new LastUse(operations.live),
     traffic: operations.traffic ?? new TrafficSamples(),
     accessOf,
   };
@@ -55,7 +54,7 @@ export function createAdmin(
   const dashboardContext = { status: () => statusOf(context), ready: () => readiness.ready(), accessOf, clock };
   app.use(dashboardRoutes(dashboardContext, sessions));
   app.use(operatorRoutes(context));
-  app.use(shadowRoutes(context));
+  for (const { routes } of operations.features) if (routes) app.use(routes(context));
   app.use(metricsRoute(context));
   app.use(notFound);
   app.use(onError(notice));

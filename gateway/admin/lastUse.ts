@@ -16,10 +16,10 @@ const dayMs = 86_400_000;
 const firstWaitMs = 2_000;
 
 interface LastUseSources {
-  /** Absent: the gateway keeps no usage ledger. */
-  readonly usage?: LedgerClient | undefined;
-  /** Absent: the gateway is not in a fleet. */
-  readonly fleet?: Pick<FleetMember, 'createCountsQuestion' | 'facts'> | undefined;
+  /** Undefined: the gateway keeps no usage ledger. */
+  readonly ledger: LedgerClient | undefined;
+  /** Undefined: the gateway is not in a fleet. */
+  readonly fleet: Pick<FleetMember, 'createCountsQuestion' | 'facts'> | undefined;
 }
 
 /**
@@ -70,17 +70,17 @@ export class LastUse {
   /** A failed query is repeated after the usual interval. */
   async #query(report: ServingReport, snapshot: Snapshot, now: number): Promise<void> {
     this.#queriedAt = now;
-    const { usage, fleet } = this.#sources;
+    const { ledger, fleet } = this.#sources;
     const quiet = useQuietOf(snapshot);
     const question = fleet?.createCountsQuestion();
     const live = snapshot.sortedVersions.map(({ name }) => {
-      const hasUnwritten = usage !== undefined && usage.unwrittenRows > 0;
+      const hasUnwritten = ledger !== undefined && ledger.unwrittenRows > 0;
       const ofFleet = question && fleet?.facts(name, quiet, { report, ...question });
       // Open requests may be of clients that do not count, and calls of the last seconds are counted soon.
       const facts = liveFactsOf(name, report, { hasUnwritten, fleet: ofFleet });
       return [name, { ...facts, inFlight: 0, waiting: 0, lastRemembered: undefined, pending: [] }] as const;
     });
-    const times = await usage?.query('lastUse', snapshot, { now, quiet, live: new Map(live) }).catch(() => undefined);
+    const times = await ledger?.query('lastUse', snapshot, { now, quiet, live: new Map(live) }).catch(() => undefined);
     this.#isCurrent = times !== undefined;
     if (times) this.#ledgerTimes = times;
   }

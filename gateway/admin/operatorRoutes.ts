@@ -1,11 +1,10 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
-import { dateTime } from '../config/schema/units.ts';
 import { toPlain } from '../config/transfer.ts';
 import { sendProblem } from '../problems/problem.ts';
 import { CallsQuestion } from '../retirement/liveFacts.ts';
 import { largestFileBytes } from '../shared/fileSystem.ts';
 import { requireJson } from './guard.ts';
-import { type AdminContext, liveSourcesOf } from './operations.ts';
+import type { AdminContext } from './operations.ts';
 import {
   type AnswerBody,
   type AnswerProblem,
@@ -14,16 +13,9 @@ import {
   unknownVersionText,
 } from './reading/ledgerClient.ts';
 import { statusOf } from './status.ts';
-import {
-  InvalidParameterError,
-  parseBrownoutQuery,
-  parseDigestQuery,
-  parsePlanQuery,
-  parseRetirementQuery,
-  parseUsageQuery,
-} from './usageQueryParams.ts';
+import { InvalidParameterError, parsePlanQuery, parseRetirementQuery, parseUsageQuery } from './usageQueryParams.ts';
 
-/** `/api/status`, `/api/reload`, `/api/usage`, `/api/versions`, `/api/brownouts`, `/api/plan`, `/api/fleet` and more: the API behind the dashboard and the CLI. */
+/** `/api/status`, `/api/reload`, `/api/usage`, `/api/versions` and `/api/plan`: the API behind the dashboard and the CLI. The features have more. */
 export function operatorRoutes(context: AdminContext): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/api/status', async (_req, res) => {
@@ -33,10 +25,7 @@ export function operatorRoutes(context: AdminContext): Router {
   addUsage(router, context);
   addNaming(router, context);
   addRetirement(router, context);
-  addBrownouts(router, context);
   addPlan(router, context);
-  addFleet(router, context);
-  addNotify(router, context);
   return router;
 }
 
@@ -55,7 +44,7 @@ const tooLargeDetail = '`routes_yaml` is larger than a file that a reload reads.
 
 function addReload(router: Router, { operations }: AdminContext): void {
   router.post('/api/reload', requireJson, async (_req, res) => {
-    const outcome = await operations.reload();
+    const outcome = await operations.configuration.reload();
     res.status(reloadStatuses[outcome.kind] ?? 500).json(outcome);
   });
   router.post('/api/reload/preview', requireJson, express.json({ limit: maxBodyBytes }), async (req, res) => {
@@ -69,7 +58,7 @@ function addReload(router: Router, { operations }: AdminContext): void {
       sendProblem(res, 'BODY_TOO_LARGE', tooLargeDetail);
       return;
     }
-    res.json(await operations.preview(text));
+    res.json(await operations.configuration.preview(text));
   });
 }
 
@@ -78,10 +67,11 @@ function addUsage(router: Router, { source, operations }: AdminContext): void {
   const send = (format: 'json' | 'csv'): RequestHandler => {
     return ({ query }, res) =>
       sendAnswer(res, async () => {
-        const { usage, clock } = operations;
+        const { clock, live } = operations;
+        const { ledger } = live;
         const parameters = parseUsageQuery(query, clock.now());
-        const routeAnswers = parameters.by === 'route' ? (await operations.report()).routeAnswers : undefined;
-        return usage?.query('usage', source.current, { ...parameters, routeAnswers, format });
+        const routeAnswers = parameters.by === 'route' ? (await operations.live.report()).routeAnswers : undefined;
+        return ledger?.query('usage', source.current, { ...parameters, routeAnswers, format });
       });
   };
   router.get('/api/usage', send('json'));
@@ -91,70 +81,44 @@ function addUsage(router: Router, { source, operations }: AdminContext): void {
 /** `GET /api/versions/{version}/retirement`: the verdict whether a version may be retired, or one of its routes may end. */
 function addRetirement(router: Router, { source, operations }: AdminContext): void {
   router.get('/api/versions/:version/retirement', async ({ params, query }, res) => {
-    const { usage, clock } = operations;
-    const question = new CallsQuestion(liveSourcesOf(operations));
+    const { clock, live } = operations;
+    const { ledger } = live;
+    const question = new CallsQuestion(operations.live);
     const snapshot = source.current;
     const { version } = params;
-    if (!usage && !snapshot.versions.has(version)) {
+    if (!ledger && !snapshot.versions.has(version)) {
       sendProblem(res, 'UNKNOWN_VERSION', `No such version: ${unknownVersionText(snapshot)}`);
       return;
     }
     const queryLedger = async (): Promise<AnswerBody | AnswerProblem | undefined> => {
       const { route, quiet = snapshot.retire.quiet } = parseRetirementQuery(query);
       const state = await question.answer([version], quiet);
-      const freeze = operations.freezes?.().find((one) => one.version === version);
-      return usage?.query('retirement', snapshot, { version, route, quiet, state, freeze, now: clock.now() });
+      const freeze = operations.freezeOf?.(version);
+      return ledger?.query('retirement', snapshot, { version, route, quiet, state, freeze, now: clock.now() });
     };
     await sendAnswer(res, async () => {
       const answer = await queryLedger();
-      if (!operations.fleet || answer === undefined || 'problem' in answer || !answer.mayLackCounts) return answer;
+      if (!operations.live.fleet || answer === undefined || 'problem' in answer || !answer.mayLackCounts) return answer;
       await question.wait([version]);
       return queryLedger();
     });
   });
 }
 
-/**
- * `GET /api/brownouts`: the brownouts of the configuration. `GET /api/brownouts/{version}`: what clients did after a brownout
- * refused them. `POST /api/brownouts/stop`: ends a brownout early, on all gateways of a fleet.
- */
-function addBrownouts(router: Router, { source, operations }: AdminContext): void {
-  const { brownouts } = operations;
-  router.get('/api/brownouts', (_req, res) => void res.json({ brownouts: brownouts?.status() ?? [] }));
-  router.post('/api/brownouts/stop', requireJson, express.json({ limit: '16kb' }), async (req, res) => {
-    const { version, at } = (req.body ?? {}) as Record<string, unknown>;
-    const start = at === undefined ? undefined : Date.parse(String(at));
-    const detail =
-      '`version` must be a version such as v1. `at` must be absent, or the start of a brownout as `GET /api/brownouts` lists it.';
-    if (typeof version !== 'string' || Number.isNaN(start)) return sendProblem(res, 'BAD_REQUEST', detail);
-    const stop = await brownouts?.stop(version, start);
-    if (stop?.kind === 'stopped') res.json({ brownout: stop.brownout, stored: stop.isStored });
-    else sendProblem(res, 'NO_BROWNOUT', stop?.reason ?? 'This gateway has no brownouts.');
-  });
-  router.get('/api/brownouts/:version', ({ params: { version }, query }, res) =>
-    sendAnswer(res, async () => {
-      const { usage, clock } = operations;
-      const window = parseBrownoutQuery(query);
-      if (usage === undefined) return undefined;
-      // A quiet period of 0 leaves out the remarks on gateways that are gone.
-      const state = await new CallsQuestion(liveSourcesOf(operations)).answer([version], 0);
-      return usage.query('brownouts', source.current, { version, window, now: clock.now(), state });
-    }),
-  );
-}
-
 /** `POST /api/plan`: which clients would lose requests if a routes.yaml were applied, or a version retired. Changes nothing. */
 function addPlan(router: Router, { source, operations }: AdminContext): void {
   router.post('/api/plan', requireJson, express.json({ limit: maxBodyBytes }), async (req, res) => {
-    const { usage, clock } = operations;
-    const question = new CallsQuestion(liveSourcesOf(operations));
+    const { clock, live } = operations;
+    const { ledger } = live;
+    const question = new CallsQuestion(operations.live);
     const snapshot = source.current;
     await sendAnswer(res, async () => {
       const query = parsePlanQuery(req.body, clock.now());
-      if (usage === undefined) return undefined;
+      if (ledger === undefined) return undefined;
       if ('routesYaml' in query && Buffer.byteLength(query.routesYaml ?? '') > largestFileBytes)
         return { problem: 'BODY_TOO_LARGE', detail: tooLargeDetail };
-      const edit = 'retire' in query ? { retired: query.retire } : await operations.snapshotOf(query.routesYaml);
+      const edit =
+        'retire' in query ? { retired: query.retire } : await operations.configuration.snapshotOf(query.routesYaml);
       const hasFaults = !('retired' in edit) && !('fingerprint' in edit);
       if (hasFaults) return { body: new TextEncoder().encode(JSON.stringify({ kind: 'faulty', faults: edit })) };
       const candidate = 'retired' in edit ? edit : toPlain(edit);
@@ -164,73 +128,19 @@ function addPlan(router: Router, { source, operations }: AdminContext): void {
       const queryLedger = async (): Promise<AnswerBody | AnswerProblem> => {
         // The plan counts the requests since `since`, and says yes only if no call of `guard.quiet` is missing.
         const state = await question.answer(versions, Math.max(now - since, quiet));
-        return usage.query('plan', snapshot, { candidate, since, at, now, state });
+        return ledger.query('plan', snapshot, { candidate, since, at, now, state });
       };
       const answer = await queryLedger();
-      if (!operations.fleet || 'problem' in answer || !answer.mayLackCounts) return answer;
+      if (!operations.live.fleet || 'problem' in answer || !answer.mayLackCounts) return answer;
       await question.wait(versions);
       return queryLedger();
     });
   });
 }
 
-/** `GET /api/digest`: the state of the deprecated versions. `POST /api/notify/test`: sends a test event to every receiver. */
-function addNotify(router: Router, { source, operations }: AdminContext): void {
-  router.get('/api/digest', ({ query }, res) =>
-    sendAnswer(res, async () => {
-      const { usage, clock } = operations;
-      const period = parseDigestQuery(query, clock.now());
-      const { retire, versions } = source.current;
-      const question = new CallsQuestion(liveSourcesOf(operations));
-      await question.wait([...versions.keys()]);
-      const state = await question.answer(versions.keys(), retire.quiet);
-      const gateway = operations.identity?.();
-      const digest = await usage?.query('digest', source.current, { ...period, state, gateway });
-      if (usage && !digest)
-        return { problem: 'LEDGER_UNANSWERED', detail: usage.problem ?? 'The ledger cannot be read.' };
-      return digest && { body: new TextEncoder().encode(JSON.stringify(digest)) };
-    }),
-  );
-  router.post('/api/notify/test', requireJson, async (_req, res) => {
-    const { notify } = source.current;
-    if (notify.length === 0) sendProblem(res, 'NO_RECEIVER', 'Set notify in routes.yaml to send notifications.');
-    else res.json({ results: (await operations.notifier?.()?.test()) ?? [] });
-  });
-}
-
-const maxReasonLength = 300;
-
-/** `GET /api/fleet`: the gateways. `POST /api/fleet/forget`: marks a silent gateway as gone. */
-function addFleet(router: Router, { operations: { fleet } }: AdminContext): void {
-  const noFleet = 'This gateway is on its own. Set fleet.store in routes.yaml to run several gateways as one.';
-  router.get('/api/fleet', (_req, res) => {
-    if (fleet) res.json(fleet.status());
-    else sendProblem(res, 'NO_FLEET', noFleet);
-  });
-  router.post('/api/fleet/forget', requireJson, express.json({ limit: '16kb' }), async (req, res) => {
-    const { name, reason, ended_at: ended } = (req.body ?? {}) as Record<string, unknown>;
-    const endedAt = typeof ended === 'string' ? dateTime.safeParse(ended).data : undefined;
-    if (!fleet) sendProblem(res, 'NO_FLEET', noFleet);
-    else if (!isLine(name, maxNameLength) || name === '')
-      sendProblem(res, 'BAD_REQUEST', '`name` must be the name of a gateway, as `GET /api/fleet` lists it.');
-    else if (!isLine(reason, maxReasonLength) || reason.trim() === '') {
-      const detail = `\`reason\` must say why the gateway does not exist any more, in one line of at most ${maxReasonLength} characters.`;
-      sendProblem(res, 'BAD_REQUEST', detail);
-    } else if (ended !== undefined && endedAt === undefined) {
-      const detail = '`ended_at` must be the time at which the gateway ended, such as 2026-11-23T21:10:00Z.';
-      sendProblem(res, 'BAD_REQUEST', detail);
-    } else {
-      const outcome = await fleet.forget(name, reason, endedAt);
-      if ('failure' in outcome)
-        sendProblem(res, 'STORE_UNANSWERED', `The shared store does not answer: ${outcome.failure}.`);
-      else if ('refused' in outcome) sendProblem(res, 'NOT_FORGOTTEN', outcome.refused);
-      else res.json(outcome);
-    }
-  });
-}
-
 const maxClientLength = 300;
-const maxNameLength = 100;
+/** The longest name of a client or of a gateway. */
+export const maxNameLength = 100;
 
 /** `POST /api/usage/names`: changes the name of a client in the file `usage.names`. */
 function addNaming(router: Router, { source, operations, accessOf }: AdminContext): void {
@@ -242,7 +152,7 @@ function addNaming(router: Router, { source, operations, accessOf }: AdminContex
   router.post('/api/usage/names', requireJson, requireToken, express.json({ limit: '16kb' }), async (req, res) => {
     const naming = parseNaming(req);
     if (typeof naming === 'string') sendProblem(res, 'BAD_REQUEST', naming);
-    else await sendAnswer(res, () => operations.usage?.query('name', source.current, naming));
+    else await sendAnswer(res, () => operations.live.ledger?.query('name', source.current, naming));
   });
 }
 
@@ -257,7 +167,7 @@ function parseNaming({ body }: Request): ClientNaming | string {
   return { client, name: name.trim(), was };
 }
 
-function isLine(text: unknown, maxLength: number): text is string {
+export function isLine(text: unknown, maxLength: number): text is string {
   return typeof text === 'string' && text.length <= maxLength && !/[\p{Cc}\u2028\u2029]/u.test(text);
 }
 

@@ -1,6 +1,7 @@
 import express, { type Router } from 'express';
 import { sendProblem } from '../problems/problem.ts';
 import { comparisonKinds, comparisonNames } from '../shadow/comparisonStatus.ts';
+import type { ShadowControl } from '../shadow/shadowControl.ts';
 import { requireJson } from './guard.ts';
 import type { AdminContext } from './operations.ts';
 import { sendAnswer } from './operatorRoutes.ts';
@@ -18,9 +19,11 @@ const noComparisonCodes = { shadow: 'NO_SHADOW', drift: 'NO_DRIFT' } as const;
  * the same three for the comparison of a version with its own contract. `GET /api/shadow/{version}/requests`: the sampled
  * requests, as a file for `replay`; with `?values=true` also their values, if the configuration keeps them.
  */
-export function shadowRoutes({ source, operations }: AdminContext): Router {
+export function shadowRoutes(
+  { source, operations }: AdminContext,
+  control: () => Pick<ShadowControl, 'status' | 'drifts' | 'stop' | 'requests'> | undefined,
+): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
-  const control = () => operations.shadow?.();
   router.get('/api/shadow', (_req, res) => void res.json({ shadows: control()?.status() ?? [] }));
   router.get('/api/drift', (_req, res) => void res.json({ drifts: control()?.drifts() ?? [] }));
   for (const kind of comparisonKinds) {
@@ -34,9 +37,9 @@ export function shadowRoutes({ source, operations }: AdminContext): Router {
     });
     router.get(`/api/${kind}/:version`, ({ params: { version = '' } }, res) =>
       sendAnswer(res, async () => {
-        await operations.flush?.();
-        const notes = operations.fleet ? [oneGatewayNote] : [];
-        return operations.usage?.query(kind, source.current, { version, now: operations.clock.now(), notes });
+        await operations.live.flush();
+        const notes = operations.live.fleet ? [oneGatewayNote] : [];
+        return operations.live.ledger?.query(kind, source.current, { version, now: operations.clock.now(), notes });
       }),
     );
   }

@@ -1,38 +1,31 @@
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { type StopBlocker, stopEvidence } from '../evidence/stopEvidence.ts';
-import type { FleetMember } from '../fleet/fleetMember.ts';
 import { runningWaivers, stageOf, stageWithWaivers } from '../lifecycle/stage.ts';
 import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { AnsweringGateway } from '../observability/answeringGateway.ts';
 import type { RecentTraffic } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
-import type { FreezeStatus } from '../restrictions/knownClients.ts';
 import { isoTextOrNull } from '../shared/instant.ts';
 import { addressesOf } from '../shared/targetAddress.ts';
 import { plural } from '../shared/text.ts';
 import type { LedgerState } from '../usage/ledger/writableLedger.ts';
-import type { AdminContext, Operations } from './operations.ts';
+import type { AdminContext, FleetOperations } from './operations.ts';
 
 /** The body of `GET /api/status`. */
 export async function statusOf({ source, operations, lastUse, traffic }: AdminContext): Promise<object> {
-  const { clock, usage } = operations;
+  const { configuration, live, clock, features } = operations;
   const isSampleDue = traffic.isDue;
-  const reported = await operations.report({ withMetrics: isSampleDue });
+  const reported = await live.report({ withMetrics: isSampleDue });
   if (isSampleDue) traffic.add(reported);
   const report = await lastUse.addTo(reported, source.current, clock.now());
   return {
     gateway: gatewayStatus(operations.identity?.()),
-    config: configStatus(operations.config()),
-    edit_watch: operations.editWatch?.status() ?? [],
+    config: configStatus(configuration.status),
     workers: workerList(report),
-    usage: ledgerStatus(usage, clock.now()),
-    versions: versionList(source.current, report, clock.now(), operations),
-    brownouts: operations.brownouts?.status() ?? [],
-    freezes: (operations.freezes?.() ?? []).map(freezeStatus),
-    shadows: operations.shadow?.()?.status() ?? [],
+    usage: ledgerStatus(live.ledger, clock.now()),
+    versions: versionList(source.current, report, clock.now(), live.fleet, configuration.status),
     traffic: trafficStatus(traffic.recent),
-    notify: operations.notifier?.()?.status() ?? null,
-    fleet: operations.fleet ? { ...operations.fleet.status(), refusal: operations.fleet.refusal ?? null } : null,
+    ...Object.assign({}, ...features.map((feature) => feature.status?.())),
   };
 }
 
@@ -77,11 +70,6 @@ function ledgerStatus(
   return { problem: problem ?? recentIncident, held_rows: unwrittenRows };
 }
 
-function freezeStatus({ version, from, mode, state, reason, known, newClients }: FreezeStatus): object {
-  const counts = { known_clients: known ?? null, new_clients: newClients };
-  return { version, from: isoTextOrNull(from), mode, state, reason: reason ?? null, ...counts };
-}
-
 /** Null: the rates are not known yet. */
 function trafficStatus(recent: RecentTraffic | undefined): object | null {
   if (!recent) return null;
@@ -106,10 +94,10 @@ function versionList(
   snapshot: Snapshot,
   report: ServingReport,
   now: number,
-  { fleet, config }: Pick<Operations, 'fleet' | 'config'>,
+  fleet: FleetOperations | undefined,
+  { formerTargets = new Map() }: ConfigStatus,
 ): object[] {
   const { sortedVersions, versions } = snapshot;
-  const { formerTargets = new Map() } = config();
   const unreachable = new Map(unreachableVersions(snapshot, report, now).map((one) => [one.version, one]));
   // An unresponsive worker does not report its requests in flight.
   const isInFlightKnown = report.workers.every(({ unresponsiveSince }) => unresponsiveSince === undefined);
@@ -151,7 +139,7 @@ function blockersOf(
   snapshot: Snapshot,
   report: ServingReport,
   now: number,
-  fleet: Pick<FleetMember, 'stopBlockers'> | undefined,
+  fleet: Pick<FleetOperations, 'stopBlockers'> | undefined,
 ): StopBlocker[] {
   const addresses = new Set(addressesOf(targets));
   const usesBackend = (others: readonly { readonly url: string }[]): boolean =>

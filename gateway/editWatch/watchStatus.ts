@@ -1,5 +1,6 @@
 import type { EditedValue } from '../config/writtenValues.ts';
 import type { Answer } from '../evidence/remark.ts';
+import { type MetricValues, metricOf } from '../observability/exposition.ts';
 import type { AnswerCounts } from '../observability/report.ts';
 import { isoText, rfc3339 } from '../shared/instant.ts';
 import { inLargestUnit, plural, withCommas } from '../shared/text.ts';
@@ -197,4 +198,16 @@ function linesToUndo(watch: VersionWatch): EditedValue[] {
   const edited = watch.editedValues();
   const concerning = edited.filter((one) => one.version === `/${version}` || sharedSections.has(one.section));
   return concerning.length > 0 ? concerning : edited.filter(({ section }) => section === 'routes');
+}
+
+/** What is not known has no sample: 0 would say that no requests are lost. */
+export function editWatchGauge(
+  watches: readonly Pick<EditWatchStatus, 'version' | 'jumped' | 'known' | 'state'>[],
+): MetricValues {
+  const samples = [...Map.groupBy(watches, ({ version }) => version)].flatMap(([version, ofVersion]) => {
+    const isKnown = ofVersion.every(({ known }) => known);
+    const value = ofVersion.some(isStanding) ? 1 : isKnown ? 0 : undefined;
+    return value === undefined ? [] : [{ labels: { version }, value }];
+  });
+  return metricOf('version_gateway_lost_requests_jumped', samples);
 }

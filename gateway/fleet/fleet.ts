@@ -3,12 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { FleetSettings } from '../config/snapshot.ts';
 import type { Loss } from '../evidence/coverage.ts';
+import type { MetricValues } from '../observability/exposition.ts';
 import { packageVersion, threadFile } from '../shared/packageFiles.ts';
 import { withCommas } from '../shared/text.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { OutboxState } from '../usage/ledger/outbox.ts';
 import type { ThreadedLedger } from '../usage/ledger/threadedLedger.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
+import { fleetGauges } from './fleetJson.ts';
 import { FleetMember } from './fleetMember.ts';
 import { StoreError } from './postgres.ts';
 import { UnsentCounts } from './unsent.ts';
@@ -155,6 +157,15 @@ export class Fleet {
   /** Whether the store answered the last statement. */
   get isStoreUp(): boolean {
     return this.#problem === undefined;
+  }
+
+  /** As `GET /api/status` lists it. */
+  json(): object {
+    return { ...this.member.status(), refusal: this.member.refusal ?? null };
+  }
+
+  metrics(): readonly MetricValues[] {
+    return fleetGauges(this.member, this);
   }
 
   /** Why the store cannot be used; undefined if it can, or if it was not contacted yet. */

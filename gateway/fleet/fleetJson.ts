@@ -1,3 +1,4 @@
+import { type MetricValues, metricOf, unlabelled } from '../observability/exposition.ts';
 import { isoTextOrNull } from '../shared/instant.ts';
 import type { FleetInstance, FleetView, InstanceState } from './fleetView.ts';
 import { type GatewayRow, maxSkewMs } from './membership.ts';
@@ -87,4 +88,27 @@ function gatewayJson({ name, state, row, hasOtherConfig }: FleetInstance, own: O
     gone_reason: row?.goneReason ?? null,
     addresses: row?.addresses ?? [],
   };
+}
+
+export function fleetGauges(
+  fleet: { status(): FleetJson; readonly refusal: readonly string[] | undefined },
+  store: {
+    readonly isStoreUp: boolean;
+    readonly spoolRatio: number;
+    readonly outbox: { readonly rows: number } | undefined;
+  },
+): MetricValues[] {
+  const { gateways, config_skew: configSkew } = fleet.status();
+  const instances = (['heard', 'silent', 'left', 'gone'] as const).map((state) => ({
+    labels: { state },
+    value: gateways.filter((one) => one.state === state).length,
+  }));
+  return [
+    metricOf('version_gateway_fleet_instances', instances),
+    unlabelled('version_gateway_fleet_config_skew', configSkew),
+    unlabelled('version_gateway_fleet_config_refused', fleet.refusal ? 1 : 0),
+    unlabelled('version_gateway_fleet_store_up', store.isStoreUp ? 1 : 0),
+    unlabelled('version_gateway_fleet_spooled_rows', store.outbox?.rows ?? 0),
+    unlabelled('version_gateway_fleet_spool_ratio', store.spoolRatio),
+  ];
 }

@@ -10,6 +10,7 @@ import {
   endLine,
 } from '../lifecycle/brownouts.ts';
 import { stageOf, successorOf } from '../lifecycle/stage.ts';
+import { type MetricValues, metricOf } from '../observability/exposition.ts';
 import { requestsIn } from '../observability/recentTraffic.ts';
 import type { ServingReport } from '../observability/report.ts';
 import type { Clock } from '../shared/clock.ts';
@@ -311,3 +312,11 @@ export class BrownoutControl {
 
 const unreadable = 'the usage ledger cannot be read';
 const noSuccessor = 'it has no successor';
+
+export function brownoutGauge(brownouts: readonly Pick<BrownoutStatus, 'version' | 'state'>[]): MetricValues {
+  const groups = Map.groupBy(brownouts, ({ version, state }) => `${version} ${state}`);
+  const samples = [...groups.values()].flatMap((group) =>
+    group.slice(0, 1).map(({ version, state }) => ({ labels: { version, state }, value: group.length })),
+  );
+  return metricOf('version_gateway_brownouts', samples);
+}

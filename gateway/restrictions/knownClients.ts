@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { LiveFacts } from '../evidence/callEvidence.ts';
-import { rfc3339 } from '../shared/instant.ts';
+import { type MetricValues, metricOf } from '../observability/exposition.ts';
+import type { MetricName } from '../observability/metricTable.ts';
+import { isoTextOrNull, rfc3339 } from '../shared/instant.ts';
 import { inWholeUnits, plural, printable, printableExcerpt } from '../shared/text.ts';
 import { evidenceUntil } from '../usage/callFacts.ts';
 import type { FirstCall, UsageQueries } from '../usage/usageQueries.ts';
@@ -191,4 +193,22 @@ export async function freezeNote(
   const newClients = await newClientsOf(queries, { ...freeze, allow });
   const list = newClients.length === 0 ? 'No client is new.' : `${newClientsInWords(newClients)}.`;
   return { code: 'freeze', text: `${text} ${list}` };
+}
+
+/** As `GET /api/status` lists it. */
+export function freezeJson({ version, from, mode, state, reason, known, newClients }: FreezeStatus): object {
+  const counts = { known_clients: known ?? null, new_clients: newClients };
+  return { version, from: isoTextOrNull(from), mode, state, reason: reason ?? null, ...counts };
+}
+
+export function freezeGauges(freezes: readonly FreezeStatus[]): MetricValues[] {
+  const perFreeze = (name: MetricName, value: (freeze: FreezeStatus) => number): MetricValues =>
+    metricOf(
+      name,
+      freezes.map((freeze) => ({ labels: { version: freeze.version }, value: value(freeze) })),
+    );
+  return [
+    perFreeze('version_gateway_freeze_active', ({ state }) => (state === 'active' ? 1 : 0)),
+    perFreeze('version_gateway_freeze_new_clients', ({ newClients }) => newClients),
+  ];
 }

@@ -1,9 +1,12 @@
 import { answerSettingsOf } from '../config/answerSettings.ts';
 import type { Snapshot } from '../config/snapshot.ts';
+import { earliest } from '../evidence/targetHealth.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import { type MetricValues, metricOf, unlabelled } from '../observability/exposition.ts';
 import { type Clock, systemClock } from '../shared/clock.ts';
+import type { OutboxState } from '../usage/ledger/outbox.ts';
 import { lossesOf } from '../usage/ledger/unrecordedCalls.ts';
-import type { LedgerSettings, WritableLedger } from '../usage/ledger/writableLedger.ts';
+import type { LedgerSettings, LedgerState, WritableLedger } from '../usage/ledger/writableLedger.ts';
 import { type BrownoutRecord, otherClients, type UsageBatch } from '../usage/usageRow.ts';
 import type { UsageSink } from './serving.ts';
 
@@ -153,4 +156,31 @@ export async function shareBrownouts(
     await ledger.flush();
   }
   return ledger.problem === undefined ? ledger.brownouts : undefined;
+}
+
+type LedgerGauges = Pick<
+  LedgerState,
+  'problem' | 'lastIncident' | 'unwrittenRows' | 'unwrittenSince' | 'movedRequests'
+>;
+
+/** `outbox`: the counts that wait for the shared store; undefined without a fleet. */
+export function ledgerGauges(
+  ledger: LedgerGauges | undefined,
+  outbox: Pick<OutboxState, 'since'> | undefined,
+  now: number,
+): MetricValues[] {
+  if (!ledger) return [];
+  const waitingSince = earliest(ledger.unwrittenSince, outbox?.since) ?? now;
+  return [
+    unlabelled('version_gateway_ledger_up', ledger.problem === undefined ? 1 : 0),
+    metricOf(
+      'version_gateway_ledger_last_incident_timestamp_seconds',
+      ledger.lastIncident ? [{ labels: {}, value: ledger.lastIncident.at / 1000 }] : [],
+    ),
+    unlabelled('version_gateway_ledger_held_rows', ledger.unwrittenRows),
+    unlabelled('version_gateway_counts_waiting_seconds', Math.max(0, now - waitingSince) / 1000),
+    // Only the requests that the ledger moved to `other clients`. The serving processes count those that they moved. `exposition` adds
+    // the two numbers.
+    unlabelled('version_gateway_usage_folded_requests_total', ledger.movedRequests),
+  ];
 }

@@ -50,7 +50,7 @@ it.each(['/healthz', '/readyz', '/nothing'])(
 it('reports why a call failed, without its query, and answers 500', async () => {
   const notices: string[] = [];
   const report = () => Promise.reject(new Error('the workers are gone'));
-  const port = await startIdleAdmin({ operations: { report, notice: (line) => notices.push(line) } });
+  const port = await startIdleAdmin({ operations: { live: { report }, notice: (line) => notices.push(line) } });
   const { status, body } = await ask(port, '/api/status?secret=1');
   expect([status, JSON.parse(body).code]).toEqual([500, 'INTERNAL_ERROR']);
   expect(body).not.toContain('workers');

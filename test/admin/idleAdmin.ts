@@ -4,9 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { createAdmin } from '../../gateway/admin/app.ts';
-import type { Operations } from '../../gateway/admin/operations.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { systemClock } from '../../gateway/shared/clock.ts';
+import { type IdleOperations, idleOperations } from '../support/idleOperations.ts';
 
 export const token = 'correct-horse-battery-staple';
 
@@ -16,25 +15,8 @@ export interface IdleSettings {
   readonly loopback?: string;
   /** The address that the request comes from. */
   readonly from?: string;
-  readonly operations?: Partial<Operations>;
+  readonly operations?: IdleOperations;
 }
-
-/** Operations of an idle gateway. */
-const idle = {
-  reload: async () => ({ kind: 'unchanged' }),
-  preview: async () => ({ kind: 'unchanged' }),
-  snapshotOf: async () => [],
-  config: () => ({
-    fingerprint: 'x',
-    generation: 1,
-    loadedAt: 0,
-    trigger: 'start' as const,
-    forced: [],
-    lastFailure: undefined,
-  }),
-  report: async () => ({ versions: [], workers: [] }),
-  clock: systemClock,
-};
 
 export async function startIdleAdmin({
   ready = true,
@@ -48,7 +30,7 @@ export async function startIdleAdmin({
     ...(loopback !== undefined && { admin_loopback: loopback }),
   };
   const current = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, gateway });
-  const listener = createAdmin({ current }, { ready: () => ready }, { ...idle, ...operations });
+  const listener = createAdmin({ current }, { ready: () => ready }, idleOperations(operations));
   const server = createServer((req, res) => {
     if (from !== undefined) Object.defineProperty(req.socket, 'remoteAddress', { value: from });
     listener(req, res);

@@ -6,6 +6,7 @@ import { Metrics } from '../../gateway/observability/metrics.ts';
 import { closeListener, listen, portOf } from '../../gateway/pipeline/clientListener.ts';
 import { parseMetrics } from '../observability/parseMetrics.ts';
 import { successfulExchange } from '../observability/recorded.ts';
+import { idleOperations } from '../support/idleOperations.ts';
 import { ask, message } from '../support/rawClient.ts';
 import { singleValueOf } from '../support/response.ts';
 
@@ -25,15 +26,7 @@ async function start(): Promise<number> {
     lastFailure: undefined,
   } as const;
   const report = async () => ({ versions: [], workers: [{ pid: 1, since: 0, metrics: await metrics.json() }] });
-  const outcome = async () => ({ kind: 'unchanged' });
-  const asked = {
-    reload: outcome,
-    preview: outcome,
-    snapshotOf: async () => [],
-    config: () => config,
-    report,
-    clock: { now: () => 0 },
-  };
+  const asked = idleOperations({ configuration: { status: config }, live: { report }, clock: { now: () => 0 } });
   const admin = createServer(createAdmin({ current: snapshot }, { ready: () => true }, asked));
   await listen(admin, snapshot.gateway.admin);
   onTestFinished(() => closeListener(admin));

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { createAdmin } from '../../gateway/admin/app.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { serve } from '../discovery/server.ts';
+import { idleOperations, idleStatus } from '../support/idleOperations.ts';
 
 export const token = 'correct-horse-battery-staple';
 export const start = Date.parse('2026-11-21T10:00:00Z');
@@ -31,24 +32,19 @@ export async function startRemoteAdmin() {
   const listener = createAdmin(
     source,
     { ready: () => state.ready },
-    {
-      reload: async () => {
-        state.reloads += 1;
-        return { kind: 'unchanged' };
+    idleOperations({
+      configuration: {
+        reload: async () => {
+          state.reloads += 1;
+          return { kind: 'unchanged' };
+        },
+        get status() {
+          const { generation } = state;
+          return { ...idleStatus, generation };
+        },
       },
-      preview: async () => ({ kind: 'unchanged' }),
-      snapshotOf: async () => [],
-      config: () => ({
-        fingerprint: 'x',
-        generation: state.generation,
-        loadedAt: 0,
-        trigger: 'start',
-        forced: [],
-        lastFailure: undefined,
-      }),
-      report: async () => ({ versions: [], workers: [] }),
       clock: { now: () => state.now },
-    },
+    }),
   );
   const { port } = await serve((req, res) => {
     Object.defineProperty(req.socket, 'remoteAddress', { value: state.address, configurable: true });

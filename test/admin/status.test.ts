@@ -61,7 +61,7 @@ it('a call with a time in the future is one now', async () => {
   const last = 1_000_000;
   const report = { workers: [], versions: [{ name: 'v1', inFlight: 0, waiting: 0, lastInFlight: last, targets: [] }] };
   const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' } });
-  const lastUse = new LastUse({});
+  const lastUse = new LastUse({ ledger: undefined, fleet: undefined });
   expect((await lastUse.addTo(report, snapshot, last - 5_000)).versions[0]?.lastInFlight).toBe(last - 5_000);
   expect((await lastUse.addTo(report, snapshot, last + 5_000)).versions[0]?.lastInFlight).toBe(last);
 });

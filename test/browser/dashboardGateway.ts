@@ -13,6 +13,7 @@ import type { ConfigStatus, TargetReport, WorkerReport } from '../../gateway/obs
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { successfulExchange } from '../observability/recorded.ts';
 import { directLedgerClient } from '../support/directLedgerClient.ts';
+import { idleFeatures, idleOperations } from '../support/idleOperations.ts';
 import { sampleUsage } from './sampleUsage.ts';
 
 export const now = Date.parse('2026-11-21T10:20:00Z');
@@ -95,38 +96,49 @@ export function scene(
   const listener = createAdmin(
     { current },
     { ready: () => state.ready },
-    {
-      reload: async () => {
-        state.reloads += 1;
-        return state.outcome;
+    idleOperations({
+      configuration: {
+        reload: async () => {
+          state.reloads += 1;
+          return state.outcome;
+        },
+        snapshotOf: async () => current,
+        get status() {
+          return state.config;
+        },
       },
-      preview: async () => ({ kind: 'unchanged' }),
-      snapshotOf: async () => current,
-      config: () => state.config,
-      report: async (content) => ({
-        versions: [
-          served('v1', [state.target]),
-          served('v2', [target('http://127.0.0.1:3002', 12), target('http://127.0.0.1:3012', 9)]),
-          served('v3', [target('http://127.0.0.1:3003', 41)]),
-        ],
-        workers: await Promise.all(
-          state.workers.map(async (one) => ({
-            ...one,
-            metrics: content?.withMetrics ? await state.metrics.json() : undefined,
-          })),
-        ),
-      }),
-      editWatch: { status: () => state.editWatches.map(watchStatus) },
-      notifier: () => state.notify && { status: () => state.notify ?? {}, test: async () => [] },
+      live: {
+        report: async (content) => ({
+          versions: [
+            served('v1', [state.target]),
+            served('v2', [target('http://127.0.0.1:3002', 12), target('http://127.0.0.1:3012', 9)]),
+            served('v3', [target('http://127.0.0.1:3003', 41)]),
+          ],
+          workers: await Promise.all(
+            state.workers.map(async (one) => ({
+              ...one,
+              metrics: content?.withMetrics ? await state.metrics.json() : undefined,
+            })),
+          ),
+        }),
+        get fleet() {
+          return state.fleet;
+        },
+        get ledger() {
+          return state.ledgerClient ?? (state.usage && directLedgerClient(state.usage));
+        },
+      },
+      features: [
+        ...idleFeatures({
+          get fleet() {
+            return state.fleet;
+          },
+        }),
+        { status: () => ({ edit_watch: state.editWatches.map(watchStatus), notify: state.notify ?? null }) },
+      ],
       clock: { now: () => state.clock.now() },
       traffic: new TrafficSamples(() => elapsed),
-      get fleet() {
-        return state.fleet;
-      },
-      get usage() {
-        return state.ledgerClient ?? (state.usage && directLedgerClient(state.usage));
-      },
-    },
+    }),
   );
   elapsed = 60_000;
   return Object.assign(state, { listener });

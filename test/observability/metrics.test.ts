@@ -1,20 +1,17 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import {
-  brownoutGauge,
-  editWatchGauge,
-  fleetGauges,
-  freezeGauges,
-  gauges,
-  ledgerGauges,
-} from '../../gateway/admin/metrics.ts';
+import { gauges } from '../../gateway/admin/metrics.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { fleetJson } from '../../gateway/fleet/fleetJson.ts';
+import { editWatchGauge } from '../../gateway/editWatch/watchStatus.ts';
+import { fleetGauges, fleetJson } from '../../gateway/fleet/fleetJson.ts';
 import type { ExchangeRecord } from '../../gateway/observability/exchangeRecord.ts';
 import { exposition } from '../../gateway/observability/exposition.ts';
 import { ejectionsIn, Metrics } from '../../gateway/observability/metrics.ts';
 import { metricTable } from '../../gateway/observability/metricTable.ts';
 import type { ServingReport } from '../../gateway/observability/report.ts';
 import { OtlpExporter } from '../../gateway/otlp/exporter.ts';
+import { brownoutGauge } from '../../gateway/restrictions/brownoutControl.ts';
+import { freezeGauges } from '../../gateway/restrictions/knownClients.ts';
+import { ledgerGauges } from '../../gateway/runtime/ledgerMaintenance.ts';
 import { Telemetry } from '../../gateway/runtime/telemetry.ts';
 import { WorkerTotals } from '../../gateway/runtime/workerTotals.ts';
 import { shadowMetrics } from '../../gateway/shadow/comparisonStatus.ts';
