@@ -3,9 +3,9 @@ import { createRequire } from 'node:module';
 import { compileFunction } from 'node:vm';
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { JsonValue, PreparedAdapter } from '../config/adapterSettings.ts';
+import { schemaRegExp } from '../contract/schema/patterns.ts';
 import { pointerToken } from '../shared/json.ts';
 import { mustKeepNumbers, parseKeepingNumbers } from './exactJson.ts';
-import { schemaRegExp } from './patternTexts.ts';
 import { AdaptationError } from './transform.ts';
 
 /** Why a body cannot be adapted, or where the result violates the contract. `pointer`: the place in the body. */

@@ -2,30 +2,26 @@ import type { AdaptedRoute, Operation } from '../config/adapterSettings.ts';
 import type { Path } from '../config/fault.ts';
 import { Documents } from '../contract/document/documents.ts';
 import { type Route, routesOf } from '../contract/routes.ts';
-import type { SubSchema } from './branches.ts';
-import { Bundle, fromEntries, mayBeJson, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './bundle.ts';
+import { JsonSchemas, type NamedSchemas, refPrefix, type SubSchema } from '../contract/schema/jsonSchema.ts';
+import { schemaPolicies } from '../contract/schema/policies.ts';
+import { SchemaValidator } from '../contract/schema/validator.ts';
 import { type ParameterParts, parameterObject, parametersIn } from './parameters.ts';
-import { SchemaValidator, schemasUsedBy } from './validator.ts';
+import { fromEntries, mayBeJson, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './plainParts.ts';
 
 type Direction = 'request' | 'response';
 
 /** One side of an adapter: a contract with its routes. */
 export class AdapterSide {
-  readonly bundles: Readonly<Record<Direction, Bundle>>;
+  readonly schemas: Readonly<Record<Direction, JsonSchemas>>;
   readonly validators: Readonly<Record<Direction, SchemaValidator>>;
   readonly #documents: Documents;
   readonly #routes: readonly Route[];
 
   constructor(documents: Documents, version: string) {
-    const [request, response] = [
-      new Bundle(documents, { direction: 'request' }),
-      new Bundle(documents, { direction: 'response' }),
-    ];
-    this.bundles = { request, response };
-    this.validators = {
-      request: new SchemaValidator(request.namedSchemas),
-      response: new SchemaValidator(response.namedSchemas),
-    };
+    const request = new JsonSchemas(documents, schemaPolicies.adaptedRequest);
+    const response = new JsonSchemas(documents, schemaPolicies.adaptedResponse);
+    this.schemas = { request, response };
+    this.validators = { request: new SchemaValidator(request), response: new SchemaValidator(response) };
     this.#documents = documents;
     this.#routes = [...routesOf(documents, version).values()].filter(({ kind }) => kind === 'route');
   }
@@ -39,13 +35,13 @@ export class AdapterSide {
   /** A contract for a comparison. It has one OpenAPI operation and the schemas that this operation uses. */
   withOperation(direction: Direction, { name, method, path }: ComparedOperation, operation: PlainPart): Documents {
     const components = {
-      schemas: schemasUsedBy(operation, this.bundles[direction].namedSchemas),
+      schemas: schemasUsedBy(operation, this.schemas[direction].named),
       securitySchemes: this.root.components?.securitySchemes ?? {},
     };
     const paths = { [path]: { [method.toLowerCase()]: operation } };
     const root = { openapi: '3.1.0', info: { title: name, version: '1' }, paths, components };
     return new Documents({ name, root }, () => {
-      throw new TypeError('a bundle refers to no other file');
+      throw new TypeError('this contract refers to no other file');
     });
   }
 
@@ -169,17 +165,17 @@ export interface RequestParts extends ParameterParts {
 export function requestPartsOf(route: Route, side: AdapterSide): RequestParts {
   const { security: apiSecurity } = side.root;
   const { security = apiSecurity } = route.operation.value as { readonly security?: unknown };
-  const bundle = side.bundles.request;
+  const schemas = side.schemas.request;
   return {
-    parameters: parametersOf(route, bundle),
-    named: bundle.namedSchemas,
-    body: requestBodyOf(route, bundle),
+    parameters: parametersOf(route, schemas),
+    named: schemas.named,
+    body: requestBodyOf(route, schemas),
     security: security === undefined ? {} : { security },
   };
 }
 
 export function responsesIn(route: Route, side: AdapterSide): Responses {
-  return responsesOf(route, side.bundles.response);
+  return responsesOf(route, side.schemas.response);
 }
 
 export function contentOf(part: PlainPart | undefined): Readonly<Record<string, PlainPart>> {
@@ -194,4 +190,21 @@ function mediaFor(type: string, content: Readonly<Record<string, PlainPart>>): P
 
 function schemaOf(media: PlainPart | undefined): SubSchema | undefined {
   return media?.['schema'] as SubSchema | undefined;
+}
+
+/** The named schemas that a part of a contract refers to, directly or indirectly. A comparison of the part needs only these. */
+function schemasUsedBy(part: unknown, named: NamedSchemas): NamedSchemas {
+  const used: Record<string, SubSchema> = {};
+  const waiting: unknown[] = [part];
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    if (typeof next === 'object' && next !== null) waiting.push(...Object.values(next));
+    // A `$ref`, or the target of a discriminator.
+    if (typeof next !== 'string' || !next.startsWith(refPrefix)) continue;
+    const name = next.slice(refPrefix.length);
+    if (Object.hasOwn(used, name) || !Object.hasOwn(named, name)) continue;
+    used[name] = named[name] ?? true;
+    waiting.push(used[name]);
+  }
+  return used;
 }

@@ -5,7 +5,7 @@ import { subjectOf } from '../compat/rules/words.ts';
 import type { Path } from '../config/fault.ts';
 import { valueAt } from '../config/source.ts';
 import { keysTo } from '../contract/document/located.ts';
-import { regExpOf } from './patternTexts.ts';
+import { regExpOf } from '../contract/schema/patterns.ts';
 
 /** A finding about an adapted route, in words for the author of the adapter. */
 export interface JudgedFinding {

@@ -1,43 +1,14 @@
+import { alternativesOf, listOf } from '../contract/schema/alternatives.ts';
+import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
 import { canonicalJson, isEqual } from '../contract/schema/keywords.ts';
-import { type PlainSchema, refPrefix } from './bundle.ts';
-
-export type SubSchema = PlainSchema | boolean;
-
-/** The named schemas of a bundle. */
-export type NamedSchemas = Readonly<Record<string, SubSchema>>;
-
-const maxBranches = 64;
-
-/** A schema has more alternatives than can be followed. */
-export class TooManyBranches extends Error {
-  override readonly name = 'TooManyBranches';
-}
 
 /**
  * The schema without `$ref`, `allOf`, `oneOf` and `anyOf`: one schema per alternative. A value is valid if it is valid for
  * one of them. A constraint that cannot be merged is left out, so the branches may allow more than the schema.
- * @throws TooManyBranches
+ * @throws TooManyAlternatives
  */
-export function branchesOf(schema: SubSchema, named: NamedSchemas, seenRefs: readonly string[] = []): PlainSchema[] {
-  if (schema === false) return [];
-  if (schema === true) return [{}];
-  const { $ref, allOf, oneOf, anyOf, ...own } = schema;
-  const partAlternatives: PlainSchema[][] = [[own]];
-  if (typeof $ref === 'string' && !seenRefs.includes($ref))
-    partAlternatives.push(branchesOf(named[$ref.slice(refPrefix.length)] ?? {}, named, [...seenRefs, $ref]));
-  for (const one of listOf(allOf)) partAlternatives.push(branchesOf(one, named, seenRefs));
-  for (const choice of [oneOf, anyOf])
-    if (choice !== undefined) partAlternatives.push(listOf(choice).flatMap((one) => branchesOf(one, named, seenRefs)));
-  return partAlternatives.reduce((combined, alternatives) => {
-    if (combined.length * alternatives.length > maxBranches) throw new TooManyBranches();
-    return combined.flatMap((one) =>
-      alternatives.map((other) => merged(one, other)).filter((both) => both !== undefined),
-    );
-  });
-}
-
-export function listOf(value: unknown): readonly SubSchema[] {
-  return Array.isArray(value) ? value : [];
+export function branchesOf(schema: SubSchema, named: NamedSchemas): readonly PlainSchema[] {
+  return alternativesOf(schema, named, { of: (_schema, own) => own, both: merged });
 }
 
 export function propertiesOf(schema: PlainSchema): Readonly<Record<string, SubSchema>> {

@@ -1,17 +1,10 @@
 import type { JsonValue, Operation } from '../config/adapterSettings.ts';
-import {
-  kindInWords,
-  listedValuesOf,
-  listOf,
-  propertiesOf,
-  type SubSchema,
-  typeOf,
-  typesOf,
-  valuesSchema,
-} from './branches.ts';
-import { fromEntries, type PlainSchema } from './bundle.ts';
+import { listOf } from '../contract/schema/alternatives.ts';
+import type { PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
+import { kindInWords, listedValuesOf, propertiesOf, typeOf, typesOf, valuesSchema } from './branches.ts';
 import { conversionOf, decimalOf } from './conversions.ts';
 import { limitsLength, sampleTextsFor } from './patternTexts.ts';
+import { fromEntries } from './plainParts.ts';
 import { mapKey, mapsOnlyNull } from './transform.ts';
 
 /** Reports a problem. Returns `true`, the schema of any value. */

@@ -100,14 +100,6 @@ function isDay(text: string): boolean {
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text);
 }
 
-export function isDateText(text: string): boolean {
-  return dateText.test(text) && momentOf(text) !== undefined;
-}
-
-export function isDateTimeText(text: string): boolean {
-  return dateTimeText.test(text) && momentOf(text) !== undefined;
-}
-
 interface Decimal {
   readonly sign: '-' | '';
   /** Without leading zeros, at least one digit. */

@@ -2,11 +2,10 @@ import type { AdaptedRoute } from '../config/adapterSettings.ts';
 import { parseConfig } from '../config/load.ts';
 import { CompareError } from '../contract/failure.ts';
 import type { Route } from '../contract/routes.ts';
+import type { SubSchema } from '../contract/schema/jsonSchema.ts';
 import { printable } from '../shared/text.ts';
 import { contentOf, entryFor } from './adaptedParts.ts';
 import type { AdapterReport } from './adapterFindings.ts';
-import type { SubSchema } from './branches.ts';
-import { isJsonType, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './bundle.ts';
 import { type DraftContext, type DraftedOperation, draftOperations, operationIdOf } from './draftOperations.ts';
 import {
   type Counterpart,
@@ -18,6 +17,7 @@ import {
 } from './draftRoutes.ts';
 import { type DraftedRow, rowLines, textOf, usedOperations } from './draftYaml.ts';
 import { parameterObject, parametersOfPath } from './parameters.ts';
+import { isJsonType, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './plainParts.ts';
 import { RouteCheck, verifyAdapters } from './verify.ts';
 
 export interface AdapterDraft {
@@ -117,7 +117,7 @@ function rowFor(route: Route, counterparts: Counterparts, own: DraftSide, other:
     lastNumber += 1;
     return `${idPrefix}${lastNumber}`;
   };
-  const named = { own: own.bundle.namedSchemas, other: other.bundle.namedSchemas };
+  const named = { own: own.schemas.named, other: other.schemas.named };
   const requestContext = {
     from: named.own,
     to: named.other,
@@ -152,13 +152,13 @@ function requestOperations(
   other: DraftSide,
   context: DraftContext,
 ): DraftedRow['request'] {
-  const sent = { parameters: parametersOf(route, own.bundle), named: own.bundle.namedSchemas };
-  const accepted = { parameters: parametersOf(target, other.bundle), named: other.bundle.namedSchemas };
+  const sent = { parameters: parametersOf(route, own.schemas), named: own.schemas.named };
+  const accepted = { parameters: parametersOf(target, other.schemas), named: other.schemas.named };
   const targetNames = parametersOfPath(target.path);
   const renamed = new Map(
     parametersOfPath(targetPathWithOwnNames).map((name, index) => [name, targetNames[index] ?? name]),
   );
-  const [sentBody, acceptedBody] = [requestBodyOf(route, own.bundle), requestBodyOf(target, other.bundle)].map(
+  const [sentBody, acceptedBody] = [requestBodyOf(route, own.schemas), requestBodyOf(target, other.schemas)].map(
     jsonSchemaOf,
   );
   const pathOperations = draftOperations(
@@ -188,7 +188,7 @@ function responseOperations(
   other: DraftSide,
   context: DraftContext,
 ): DraftedRow['responses'] {
-  const [expected, given] = [responsesOf(route, own.bundle), responsesOf(target, other.bundle)];
+  const [expected, given] = [responsesOf(route, own.schemas), responsesOf(target, other.schemas)];
   const statuses = new Set([...given.keys(), ...expected.keys()]);
   const operationsByStatus = [...statuses].flatMap((status): [string, DraftedOperation[]][] => {
     const [from, to] = [jsonSchemaOf(entryFor(given, status)), jsonSchemaOf(entryFor(expected, status))];

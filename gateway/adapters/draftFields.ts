@@ -1,6 +1,6 @@
 import type { Keys } from '../config/adapterSettings.ts';
-import { type NamedSchemas, propertiesOf, requiredOf, type SubSchema, typesOf, unionOf } from './branches.ts';
-import type { PlainSchema } from './bundle.ts';
+import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
+import { propertiesOf, requiredOf, typesOf, unionOf } from './branches.ts';
 import {
   alternativesOf,
   type Certainty,

@@ -1,15 +1,8 @@
 import type { JsonValue, Keys, Operation } from '../config/adapterSettings.ts';
+import { TooManyAlternatives } from '../contract/schema/alternatives.ts';
+import type { PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
 import { isEqual } from '../contract/schema/keywords.ts';
-import {
-  allowsNull,
-  branchesOf,
-  listedValuesOf,
-  propertiesOf,
-  type SubSchema,
-  TooManyBranches,
-  typesOf,
-} from './branches.ts';
-import type { PlainSchema } from './bundle.ts';
+import { allowsNull, branchesOf, listedValuesOf, propertiesOf, typesOf } from './branches.ts';
 import { type Field, fieldsOf, movedFields, renamesFor, type SpareField } from './draftFields.ts';
 import {
   alternativesOf,
@@ -138,7 +131,7 @@ class ValueDraft {
       const acceptsAnyType = (branch: PlainSchema): boolean => side === 'to' && typesOf(branch) === undefined;
       return branchesOf(schema, this.#context[side]).some((branch) => allowsNull(branch) || acceptsAnyType(branch));
     } catch (error) {
-      if (error instanceof TooManyBranches) return false;
+      if (error instanceof TooManyAlternatives) return false;
       throw error;
     }
   }

@@ -3,9 +3,10 @@ import { whyMethodNotAdaptable } from '../config/rules/adapters.ts';
 import type { Documents } from '../contract/document/documents.ts';
 import { openContract } from '../contract/document/open.ts';
 import { type Route, routesOf, withoutNames } from '../contract/routes.ts';
+import { JsonSchemas } from '../contract/schema/jsonSchema.ts';
+import { schemaPolicies } from '../contract/schema/policies.ts';
 import { PathTable, translatePath, translateTemplate } from '../shared/pathTable.ts';
 import { AdapterSide } from './adaptedParts.ts';
-import { Bundle } from './bundle.ts';
 
 /** The version whose adapter is drafted, or the version whose backend answers. */
 export interface DraftedVersion {
@@ -30,7 +31,7 @@ export interface DraftSide {
   /** Finds routes, and makes contracts with a single operation, which are compared. */
   readonly adapterSide: AdapterSide;
   /** The schemas of the contract with its examples. `adapterSide` has the schemas without examples. */
-  readonly bundle: Bundle;
+  readonly schemas: JsonSchemas;
 }
 
 export async function openSide({ name, file }: DraftedVersion): Promise<DraftSide> {
@@ -40,7 +41,7 @@ export async function openSide({ name, file }: DraftedVersion): Promise<DraftSid
     documents,
     routes: [...routesOf(documents, name).values()].filter(({ kind }) => kind === 'route'),
     adapterSide: new AdapterSide(documents, name),
-    bundle: new Bundle(documents, { hasExamples: true }),
+    schemas: new JsonSchemas(documents, schemaPolicies.draft),
   };
 }
 

@@ -1,17 +1,9 @@
 import { comparableName, similarity } from '../compat/judge/findings.ts';
 import type { conversions, JsonValue } from '../config/adapterSettings.ts';
+import { TooManyAlternatives } from '../contract/schema/alternatives.ts';
+import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
 import { isEqual } from '../contract/schema/keywords.ts';
-import {
-  branchesOf,
-  listedValuesOf,
-  type NamedSchemas,
-  propertiesOf,
-  type SubSchema,
-  TooManyBranches,
-  typesOf,
-  withoutNull,
-} from './branches.ts';
-import type { PlainSchema } from './bundle.ts';
+import { branchesOf, listedValuesOf, propertiesOf, typesOf, withoutNull } from './branches.ts';
 import { decimalOf, fixedDecimal } from './conversions.ts';
 import { mapKey } from './transform.ts';
 
@@ -28,7 +20,7 @@ export function alternativesOf(schema: SubSchema, named: NamedSchemas): PlainSch
       .map(withoutNull)
       .filter((branch) => branch !== undefined);
   } catch (error) {
-    if (error instanceof TooManyBranches) return [];
+    if (error instanceof TooManyAlternatives) return [];
     throw error;
   }
 }

@@ -1,25 +1,7 @@
-import {
-  branchesOf,
-  fieldOf,
-  listedValuesOf,
-  listOf,
-  type NamedSchemas,
-  propertiesOf,
-  type SubSchema,
-  TooManyBranches,
-  typesOf,
-} from './branches.ts';
-import type { PlainSchema } from './bundle.ts';
-import { isDateText, isDateTimeText } from './conversions.ts';
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** The formats of texts that are checked. Contracts use other formats as descriptions. */
-export const textFormats: Readonly<Record<string, (text: string) => boolean>> = {
-  date: isDateText,
-  'date-time': isDateTimeText,
-  uuid: (text) => uuid.test(text),
-};
+import { listOf, TooManyAlternatives } from '../contract/schema/alternatives.ts';
+import { textFormats } from '../contract/schema/formats.ts';
+import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
+import { branchesOf, fieldOf, listedValuesOf, propertiesOf, typesOf } from './branches.ts';
 
 /** Key: a format. Value: the largest number of this format. */
 const largestValueOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: Number.MAX_SAFE_INTEGER };
@@ -64,11 +46,11 @@ export function withFormatsFrom(schema: SubSchema, expected: SubSchema, named: N
   return format === undefined ? result : { ...result, format };
 }
 
-function branchesOrNone(schema: PlainSchema, named: NamedSchemas): PlainSchema[] {
+function branchesOrNone(schema: PlainSchema, named: NamedSchemas): readonly PlainSchema[] {
   try {
     return branchesOf(schema, named);
   } catch (error) {
-    if (error instanceof TooManyBranches) return [];
+    if (error instanceof TooManyAlternatives) return [];
     throw error;
   }
 }

@@ -1,16 +1,9 @@
 import type { AdaptedRoute, Operation, ParameterForm, ParameterForms } from '../config/adapterSettings.ts';
-import {
-  branchesOf,
-  listOf,
-  type NamedSchemas,
-  propertiesOf,
-  requiredOf,
-  type SubSchema,
-  TooManyBranches,
-  typesOf,
-} from './branches.ts';
-import type { PlainPart, PlainSchema } from './bundle.ts';
+import { listOf, TooManyAlternatives } from '../contract/schema/alternatives.ts';
+import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
+import { branchesOf, propertiesOf, requiredOf, typesOf } from './branches.ts';
 import { withFormatsFrom } from './formats.ts';
+import type { PlainPart } from './plainParts.ts';
 
 // The parameters of a path, or those of a query, as an object that operations change.
 
@@ -179,7 +172,7 @@ function typesIn(
     const items = itemSchemas.flatMap((item) => branchesOf(item, named));
     return { types: typesOfAll(branches), items: typesOfAll(items) };
   } catch (error) {
-    if (error instanceof TooManyBranches) return undefined;
+    if (error instanceof TooManyAlternatives) return undefined;
     throw error;
   }
 }

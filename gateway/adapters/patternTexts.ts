@@ -1,4 +1,4 @@
-import type { RegExpEngine } from 'ajv/dist/types/index.js';
+import { regExpOf } from '../contract/schema/patterns.ts';
 
 /** A source of numbers from 0 up to 1. The same seed gives the same numbers. */
 export type Random = () => number;
@@ -193,25 +193,6 @@ export function sampleTextsFor(pattern: string): string[] | undefined {
   const surrounded = [`x${first}`, `${first}x`].filter((text) => regExpOf(pattern)?.test(text));
   return [...new Set([...texts, ...surrounded])];
 }
-
-/**
- * The regular expression of a `pattern`. JSON Schema asks for the flag `u`, and many patterns, such as `^[\w-.]+$`, are only valid
- * without it. Undefined: the pattern is not valid with or without the flag.
- */
-export function regExpOf(pattern: string): RegExp | undefined {
-  for (const flags of ['u', ''])
-    try {
-      return new RegExp(pattern, flags);
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-    }
-  return undefined;
-}
-
-/** For ajv, which would refuse a whole schema for one pattern that is not valid. Such a pattern matches all texts. */
-export const schemaRegExp: RegExpEngine = Object.assign((pattern: string) => regExpOf(pattern) ?? /(?:)/, {
-  code: 'regExp',
-});
 
 /** Whether a pattern limits the length of its texts. */
 export function limitsLength(pattern: string): boolean {

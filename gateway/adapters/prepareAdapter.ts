@@ -6,11 +6,11 @@ import type {
   PreparedRoute,
 } from '../config/adapterSettings.ts';
 import { fingerprintOf } from '../config/build.ts';
+import type { NamedSchemas, SubSchema } from '../contract/schema/jsonSchema.ts';
+import { checkCodeOf } from '../contract/schema/validator.ts';
 import { type AdapterSide, contentOf, entryFor, type Responses, requestPartsOf, responsesIn } from './adaptedParts.ts';
-import type { SubSchema } from './branches.ts';
-import { mayBeJson, refPrefix } from './bundle.ts';
 import { parameterFormsOf } from './parameters.ts';
-import { checkCodeOf } from './validator.ts';
+import { mayBeJson } from './plainParts.ts';
 
 interface AdapterSides {
   readonly own: AdapterSide;
@@ -24,25 +24,24 @@ export function prepareAdapter(
   digests: readonly string[],
   otherTypes: OtherTypes,
 ): PreparedAdapter {
-  const { routes, names, $defs } = checkedResponses(adapter, sides);
+  const { routes, schemas } = checkedResponses(adapter, sides);
   const { from, body } = adapter;
   const hash = fingerprintOf(
     { from, body, rows: adapter.routes },
     digests.map((digest, index) => [String(index), digest]),
   ).slice(0, 12);
-  return { hash, checks: checkCodeOf($defs, names), routes, otherTypes };
+  return { hash, checks: checkCodeOf(schemas, sides.own.schemas.response.named), routes, otherTypes };
 }
 
 /** The schemas that adapted responses have to satisfy. */
 interface CheckedResponses {
   readonly routes: PreparedAdapter['routes'];
-  /** The keys of these schemas in `$defs`, which also has the schemas that they refer to. */
-  readonly names: readonly string[];
-  readonly $defs: Readonly<Record<string, unknown>>;
+  /** These schemas, by the names that `routes` has. */
+  readonly schemas: NamedSchemas;
 }
 
 export function checkedResponses(adapter: AdapterSettings, { own, other }: AdapterSides): CheckedResponses {
-  const defs: Record<string, unknown> = {};
+  const schemas: Record<string, SubSchema> = {};
   const routes = adapter.routes.flatMap((route): [string, PreparedRoute][] => {
     if ('gone' in route) return [];
     const [ownRoute, otherRoute] = [own.find(route), other.find(route.to)];
@@ -52,21 +51,18 @@ export function checkedResponses(adapter: AdapterSettings, { own, other }: Adapt
     const { accept } = responseMediaTypesOf(route, { own: declared, others: responsesIn(otherRoute, other) });
     const responses = [...declared].map(([status, response]) => {
       const content = (response['content'] ?? {}) as Readonly<Record<string, { readonly schema?: SubSchema }>>;
-      const schemas = Object.entries(content).flatMap(([type, { schema }]): [string, string][] => {
+      const names = Object.entries(content).flatMap(([type, { schema }]): [string, string][] => {
         if (!mayBeJson(type) || schema === undefined) return [];
-        // The hyphen avoids collisions, because the names of components do not usually begin with one.
-        const key = `-${Object.keys(defs).length}`;
-        defs[key] = withDefs(schema);
-        return [[bareType(type), key]];
+        const name = String(Object.keys(schemas).length);
+        schemas[name] = schema;
+        return [[bareType(type), name]];
       });
-      return [status, new Map(schemas)] as const;
+      return [status, new Map(names)] as const;
     });
     const parameters = parameterFormsOf(route, requestPartsOf(ownRoute, own), requestPartsOf(otherRoute, other));
     return [[name, { responses: new Map(responses), parameters, accept }]];
   });
-  const names = Object.keys(defs);
-  for (const [name, schema] of Object.entries(own.bundles.response.namedSchemas)) defs[name] = withDefs(schema);
-  return { routes: new Map(routes), names, $defs: defs };
+  return { routes: new Map(routes), schemas };
 }
 
 /** The media types of the responses of an adapted route. */
@@ -123,16 +119,4 @@ export function responseMediaTypesOf(
 /** A media type without parameters. */
 function bareType(type: string): string {
   return (type.split(';', 1)[0] ?? type).trim();
-}
-
-/** The schema with `$ref`s that lead to `$defs` instead of to the components of a contract. */
-function withDefs(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(withDefs);
-  if (typeof schema !== 'object' || schema === null) return schema;
-  return Object.fromEntries(
-    Object.entries(schema).map(([key, value]) => [
-      key,
-      key === '$ref' && typeof value === 'string' ? value.replace(refPrefix, '#/$defs/') : withDefs(value),
-    ]),
-  );
 }

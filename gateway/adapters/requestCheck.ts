@@ -7,15 +7,16 @@ import type {
   ParameterForms,
 } from '../config/adapterSettings.ts';
 import type { Path } from '../config/fault.ts';
+import type { NamedSchemas, PlainSchema } from '../contract/schema/jsonSchema.ts';
+import type { SchemaValidator } from '../contract/schema/validator.ts';
 import { contentOf, type RequestParts } from './adaptedParts.ts';
-import { type NamedSchemas, propertiesOf, requiredOf } from './branches.ts';
-import { mayBeJson, type PlainPart, type PlainSchema } from './bundle.ts';
+import { propertiesOf, requiredOf } from './branches.ts';
 import { CompiledRoute } from './compiledAdapter.ts';
 import { formOf, type ParameterPlace, parameterFormsOf, parameterObject, parametersOfPath } from './parameters.ts';
 import { cannotBeSegment, valuesInPath, valuesInQuery, writtenValues } from './parameterTexts.ts';
+import { mayBeJson, type PlainPart } from './plainParts.ts';
 import { headerSampleFault, isValidText } from './sampledCheck.ts';
 import { SchemaSampler } from './schemaSampler.ts';
-import type { SchemaValidator } from './validator.ts';
 
 // Checks what schemas do not show: how parameters are written as texts, and which media types a body may have.
 

@@ -1,12 +1,12 @@
 import type { JsonValue, Operation, OtherTypes } from '../config/adapterSettings.ts';
+import type { NamedSchemas, PlainSchema } from '../contract/schema/jsonSchema.ts';
+import type { SchemaValidator } from '../contract/schema/validator.ts';
 import type { AdaptedPart } from './adaptedParts.ts';
-import type { NamedSchemas } from './branches.ts';
-import type { PlainPart, PlainSchema } from './bundle.ts';
 import type { ParameterParts } from './parameters.ts';
 import { typedValueOf } from './parameterTexts.ts';
+import type { PlainPart } from './plainParts.ts';
 import { SchemaSampler } from './schemaSampler.ts';
 import { AdaptationError, compileOperations } from './transform.ts';
-import type { SchemaValidator } from './validator.ts';
 
 /**
  * Generates values of a part, runs the operations, and validates the results. Returns a message about the first result that is

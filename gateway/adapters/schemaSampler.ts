@@ -1,20 +1,12 @@
 import type { JsonMembers, JsonValue } from '../config/adapterSettings.ts';
+import { listOf, TooManyAlternatives } from '../contract/schema/alternatives.ts';
+import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
 import { isEqual } from '../contract/schema/keywords.ts';
-import {
-  branchesOf,
-  listedValuesOf,
-  listOf,
-  type NamedSchemas,
-  propertiesOf,
-  requiredOf,
-  type SubSchema,
-  TooManyBranches,
-  typesOf,
-} from './branches.ts';
-import type { PlainSchema } from './bundle.ts';
+import { regExpOf } from '../contract/schema/patterns.ts';
+import { branchesOf, listedValuesOf, propertiesOf, requiredOf, typesOf } from './branches.ts';
 import { decimalOf } from './conversions.ts';
 import { setMember } from './exactJson.ts';
-import { pick, type Random, randomFrom, regExpOf, textFor } from './patternTexts.ts';
+import { pick, type Random, randomFrom, textFor } from './patternTexts.ts';
 
 /** The values of a schema cannot be generated, for example because of recursion without an end or an unsupported pattern. */
 class Unsampled extends Error {}
@@ -59,7 +51,7 @@ export class SchemaSampler {
     try {
       return this.#value(schema, 0);
     } catch (error) {
-      if (error instanceof Unsampled || error instanceof TooManyBranches) return undefined;
+      if (error instanceof Unsampled || error instanceof TooManyAlternatives) return undefined;
       throw error;
     }
   }

@@ -1,5 +1,7 @@
 import { type JsonValue, type Keys, keyOfOperation, type Operation } from '../config/adapterSettings.ts';
 import { nearest } from '../config/nearest.ts';
+import { TooManyAlternatives } from '../contract/schema/alternatives.ts';
+import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
 import {
   allowsNull,
   branchesOf,
@@ -10,11 +12,8 @@ import {
   isAlwaysPresent,
   kindInWords,
   listedValuesOf,
-  type NamedSchemas,
   propertiesOf,
   requiredOf,
-  type SubSchema,
-  TooManyBranches,
   typesOf,
   unionOf,
   valuesSchema,
@@ -24,7 +23,6 @@ import {
   withoutNull,
   withRenamedField,
 } from './branches.ts';
-import type { PlainSchema } from './bundle.ts';
 import { convertedSchema, eachSchema, firstItemSchema, mappedSchema, type ReportProblem } from './conversionSchema.ts';
 import { markedForFormats } from './formats.ts';
 
@@ -63,7 +61,7 @@ export class SchemaTransform {
       try {
         result = this.#applyOne(result, operation);
       } catch (error) {
-        if (!(error instanceof TooManyBranches)) throw error;
+        if (!(error instanceof TooManyAlternatives)) throw error;
         const remedy = 'Mark the route as gone, with the reason.';
         this.#fault(operation, 'The schema has too many alternatives to be followed.', remedy);
       }

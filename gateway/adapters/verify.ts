@@ -264,12 +264,11 @@ export class RouteCheck {
   #applyFrom(from: AdapterSide, to: AdapterSide): ApplyToSchema {
     return (part) => {
       const { direction } = part;
-      const { namedSchemas } = from.bundles[direction];
+      const { named } = from.schemas[direction];
       const validators = { from: from.validators[direction], to: to.validators[direction] };
-      const transform = new SchemaTransform(namedSchemas, (schema, value) => validators.from.isValid(schema, value));
+      const transform = new SchemaTransform(named, (schema, value) => validators.from.isValid(schema, value));
       const applied = transform.apply(part.from, part.operations);
-      const result =
-        part.to === undefined ? applied : withFormatsFrom(applied, part.to, to.bundles[direction].namedSchemas);
+      const result = part.to === undefined ? applied : withFormatsFrom(applied, part.to, to.schemas[direction].named);
       addTypes(this.otherTypes, transform.otherTypes);
       for (const { operation, message, remedy, isWarning } of transform.problems) {
         if (isWarning) this.#report.add(operation.place, message, remedy, true);
@@ -278,7 +277,7 @@ export class RouteCheck {
       const isFaulty = transform.problems.some(({ isWarning }) => !isWarning);
       const message = isFaulty
         ? undefined
-        : sampleFault(part, namedSchemas, validators, transform.otherTypes, this.#sampleCount);
+        : sampleFault(part, named, validators, transform.otherTypes, this.#sampleCount);
       if (message !== undefined) this.#sampleFaults.push({ ...part, message });
       return result;
     };

@@ -1,5 +1,4 @@
-import type { NamedSchemas, SubSchema } from '../adapters/branches.ts';
-import { Bundle, isJsonType, type PlainPart, responsesOf } from '../adapters/bundle.ts';
+import { isJsonType, type PlainPart, responsesOf } from '../adapters/plainParts.ts';
 import { byPlace, type Fault } from '../config/fault.ts';
 import { type Version, withVersions } from '../config/snapshot.ts';
 import { faultAt } from '../config/source.ts';
@@ -7,6 +6,9 @@ import type { ConfigResult } from '../config/validate.ts';
 import { openContract } from '../contract/document/open.ts';
 import { CompareError } from '../contract/failure.ts';
 import { routesOf } from '../contract/routes.ts';
+import type { NamedSchemas, SubSchema } from '../contract/schema/jsonSchema.ts';
+import { JsonSchemas } from '../contract/schema/jsonSchema.ts';
+import { schemaPolicies } from '../contract/schema/policies.ts';
 import { NodeTable } from './nodeTable.ts';
 import { type GreasePlan, noNode, type StatusPlan } from './splice.ts';
 
@@ -36,12 +38,12 @@ export async function withGreasePlans(result: ConfigResult): Promise<ConfigResul
 /** The `GreasePlan` of a contract as JSON. `version`: `v1`. @throws CompareError */
 export async function greasePlanText(file: string, version: string): Promise<string> {
   const documents = await openContract(file, { cwd: '.', stdin: () => '', allowRemote: false });
-  const bundle = new Bundle(documents);
+  const schemas = new JsonSchemas(documents, schemaPolicies.description);
   const routes = [...routesOf(documents, version).values()].filter(
     ({ kind, method }) => kind === 'route' && method === 'GET',
   );
-  const responses = routes.map((route) => [route.path, responsesOf(route, bundle)] as const);
-  return JSON.stringify(greasePlanOf(responses, bundle.namedSchemas));
+  const responses = routes.map((route) => [route.path, responsesOf(route, schemas)] as const);
+  return JSON.stringify(greasePlanOf(responses, schemas.named));
 }
 
 type Responses = ReadonlyMap<string, PlainPart>;

@@ -1,17 +1,20 @@
-import { listedValuesOf, listOf, type NamedSchemas, propertiesOf, type SubSchema } from '../adapters/branches.ts';
-import { type PlainSchema, refPrefix } from '../adapters/bundle.ts';
+import { listedValuesOf, propertiesOf } from '../adapters/branches.ts';
+import {
+  type AlternativeForm,
+  alternativesOf,
+  inAllCombinations,
+  listOf,
+  TooManyAlternatives,
+} from '../contract/schema/alternatives.ts';
+import type { NamedSchemas, SubSchema } from '../contract/schema/jsonSchema.ts';
+import { type PlainSchema, refPrefix } from '../contract/schema/jsonSchema.ts';
 import { noNode, type PlanNode } from './splice.ts';
 
 /** Schemas that one value satisfies at the same time, such as the parts of an `allOf`. */
 type Alternative = readonly PlainSchema[];
 
-/**
- * A value satisfies one of these alternatives. Undefined: there are too many, or they are not known, so nothing in the value is
- * changed.
- */
-type Alternatives = readonly Alternative[] | undefined;
+type Alternatives = readonly Alternative[];
 
-const maxAlternatives = 64;
 const maxNodes = 50_000;
 
 /** Constraints that may depend on any member of a value, or on its text. Nothing in a value with such a constraint is changed. */
@@ -33,6 +36,11 @@ export class NodeTable {
   readonly #schemaIds = new Map<unknown, number>();
   /** Key: the ids of the schemas of all alternatives, as one text. Value: the id of the node for these alternatives. */
   readonly #ids = new Map<string, number>();
+  readonly #form: AlternativeForm<Alternative> = {
+    of: (schema) => [schema],
+    both: (one, other) => [...one, ...other],
+    ofDiscriminator: (schema, seenRefs) => this.#subtypes(schema, seenRefs),
+  };
   /** The index is the id of the node. */
   readonly #alternatives: (readonly Alternative[])[] = [];
   readonly #nodes: MutableNode[] = [];
@@ -43,19 +51,24 @@ export class NodeTable {
     this.#named = named;
   }
 
-  /** The alternatives of a value that is valid for all of `schemas`. */
-  #alternativesForAll(schemas: readonly SubSchema[], seenRefs: readonly string[] = []): Alternatives {
-    return product(schemas.map((schema) => this.#alternativesOf(schema, seenRefs)));
-  }
-
   /** The id of the node for values of a schema. `noNode`: nothing is known about them. */
   idForSchema(schema: SubSchema): number {
-    return this.#idOf(this.#alternativesForAll([schema]));
+    return this.#idFor(() => this.#alternativesOf(schema));
+  }
+
+  /** `noNode` also if there are too many alternatives. */
+  #idFor(find: () => Alternatives): number {
+    try {
+      return this.#idOf(find());
+    } catch (error) {
+      if (error instanceof TooManyAlternatives) return noNode;
+      throw error;
+    }
   }
 
   /** The id of the node for these alternatives. `noNode`: nothing is known about the value. */
   #idOf(alternatives: Alternatives): number {
-    if (alternatives === undefined || alternatives.length === 0) return noNode;
+    if (alternatives.length === 0) return noNode;
     const keys = alternatives.map((schemas) => [...new Set(schemas.map((one) => this.#schemaId(one)))].sort().join());
     const key = [...new Set(keys)].sort().join('|');
     const existingId = this.#ids.get(key);
@@ -96,24 +109,8 @@ export class NodeTable {
     return id;
   }
 
-  #alternativesOf(schema: SubSchema, seenRefs: readonly string[]): Alternatives {
-    if (schema === false) return [];
-    if (schema === true) return [[{}]];
-    const { $ref, allOf, oneOf, anyOf, discriminator } = schema;
-    const parts: Alternatives[] = [[[schema]]];
-    if (typeof $ref === 'string' && !seenRefs.includes($ref)) {
-      parts.push(this.#alternativesOf(this.#named[$ref.slice(refPrefix.length)] ?? true, [...seenRefs, $ref]));
-    }
-    if (allOf !== undefined) parts.push(this.#alternativesForAll(listOf(allOf), seenRefs));
-    for (const choice of [oneOf, anyOf])
-      if (choice !== undefined) parts.push(this.#alternativesForOne(listOf(choice), seenRefs));
-    if (discriminator !== undefined && oneOf === undefined && anyOf === undefined)
-      parts.push(this.#subtypes(schema, seenRefs));
-    return product(parts);
-  }
-
-  #alternativesForOne(schemas: readonly SubSchema[], seenRefs: readonly string[]): Alternatives {
-    return union(schemas.map((schema) => this.#alternativesOf(schema, seenRefs)));
+  #alternativesOf(schema: SubSchema, seenRefs: readonly string[] = []): Alternatives {
+    return alternativesOf(schema, this.#named, this.#form, seenRefs);
   }
 
   /** A value of a schema with a discriminator may be a value of a subtype: a named schema whose `allOf` refers to the schema. */
@@ -127,13 +124,7 @@ export class NodeTable {
     const refs = subtypes.map(([name]) => `${refPrefix}${name}`);
     // The schema was reached from one of its subtypes, so the value has that subtype. `[[]]` adds no constraint.
     if (refs.some((ref) => seenRefs.includes(ref))) return [[]];
-    return union([
-      [[]],
-      this.#alternativesForOne(
-        refs.map(($ref) => ({ $ref })),
-        [...seenRefs, baseRef],
-      ),
-    ]);
+    return [[], ...refs.flatMap(($ref) => this.#alternativesOf({ $ref }, [...seenRefs, baseRef]))];
   }
 
   /** Whether a `$ref` is `target`, or names a schema whose own `$ref` leads to it. */
@@ -171,18 +162,24 @@ export class NodeTable {
     schemasOf: (schema: PlainSchema) => readonly ChildSchema[],
     mayLackChild: (schemas: Alternative) => boolean = () => false,
   ): number {
-    const childAlternatives: Alternatives[] = [];
-    for (const schemas of alternatives) {
-      const childSchemas = schemas.flatMap(schemasOf);
-      if (childSchemas.length > 0)
-        childAlternatives.push(product(childSchemas.map((one) => this.#alternativesOfChild(one))));
-      else if (!mayLackChild(schemas)) return noNode;
-    }
-    return this.#idOf(union(childAlternatives));
+    const schemasOfChildren = alternatives.map((schemas) => schemas.flatMap(schemasOf));
+    const isUnknown = schemasOfChildren.some(
+      (schemas, index) => schemas.length === 0 && !mayLackChild(alternatives[index] ?? []),
+    );
+    if (isUnknown) return noNode;
+    const children = schemasOfChildren.filter((schemas) => schemas.length > 0);
+    return this.#idFor(() =>
+      children.flatMap((schemas) =>
+        inAllCombinations(
+          schemas.map((one) => this.#alternativesOfChild(one)),
+          this.#form,
+        ),
+      ),
+    );
   }
 
   #alternativesOfChild(one: ChildSchema): Alternatives {
-    return Array.isArray(one) ? this.#alternativesForOne(one, []) : this.#alternativesForAll([one as SubSchema]);
+    return [one].flat().flatMap((schema) => this.#alternativesOf(schema));
   }
 }
 
@@ -236,26 +233,6 @@ function listsProperties(schemas: Alternative): boolean {
 
 function hasKey(schema: PlainSchema, key: string): boolean {
   return Object.hasOwn(schema, key);
-}
-
-/** The alternatives of all lists. */
-function union(lists: readonly Alternatives[]): Alternatives {
-  const united: Alternative[] = [];
-  for (const list of lists) {
-    if (list === undefined) return undefined;
-    united.push(...list);
-  }
-  return united.length > maxAlternatives ? undefined : united;
-}
-
-/** One alternative of each list, in all combinations. */
-function product(lists: readonly Alternatives[]): Alternatives {
-  let combinations: Alternative[] = [[]];
-  for (const list of lists) {
-    if (list === undefined || combinations.length * list.length > maxAlternatives) return undefined;
-    combinations = combinations.flatMap((one) => list.map((other) => [...one, ...other]));
-  }
-  return combinations;
 }
 
 /** For each node: whether something changes at the node or below it. */

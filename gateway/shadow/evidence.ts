@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EvidenceRow } from '../usage/usageRow.ts';
 
 // The number of the comparison method. Another number starts new evidence.
-const comparisonMethod = 4;
+const comparisonMethod = 5;
 
 // With fewer pairs, a missing field or another type proves nothing.
 export const leastPairs = 20;

@@ -1,9 +1,10 @@
-import { TooManyBranches } from '../adapters/branches.ts';
-import { Bundle, type PlainSchema } from '../adapters/bundle.ts';
 import { SchemaSampler } from '../adapters/schemaSampler.ts';
 import type { Documents } from '../contract/document/documents.ts';
 import { below, entriesOf, isList, itemsOf, type Located } from '../contract/document/located.ts';
 import { type Route, routesOf } from '../contract/routes.ts';
+import { TooManyAlternatives } from '../contract/schema/alternatives.ts';
+import { JsonSchemas, type PlainSchema } from '../contract/schema/jsonSchema.ts';
+import { schemaPolicies } from '../contract/schema/policies.ts';
 import { Schemas } from '../contract/schema/schemas.ts';
 import { isMap } from '../shared/json.ts';
 import { PathTable, parameterValuesOf, translatePath } from '../shared/pathTable.ts';
@@ -22,7 +23,7 @@ export class ReplayedContract {
   readonly #routes: ReadonlyMap<string, Route>;
   readonly #paths: PathTable<string>;
   readonly #schemas: Schemas | undefined;
-  readonly #bundle: Bundle | undefined;
+  readonly #jsonSchemas: JsonSchemas | undefined;
 
   /** `version`: removed from the start of the paths of the contract. @throws CompareError */
   constructor(documents: Documents | undefined, version: string) {
@@ -32,7 +33,7 @@ export class ReplayedContract {
     const templates = [...this.#routes.values()].filter(({ kind }) => kind === 'route').map(({ path }) => path);
     this.#paths = new PathTable([...new Set(templates)].map((path) => [path, path]));
     this.#schemas = documents && new Schemas(documents);
-    this.#bundle = documents && new Bundle(documents);
+    this.#jsonSchemas = documents && new JsonSchemas(documents, schemaPolicies.description);
   }
 
   get templates(): readonly string[] {
@@ -88,14 +89,14 @@ export class ReplayedContract {
   /** A generator of values for the schema of a parameter, or for `type` without a schema. It returns undefined if it finds no value. */
   samplerOf(parameter: Located | undefined, type: ParameterType): () => unknown {
     const [schema] = parameter ? this.#schemasOf(parameter) : [];
-    const bundled = schema && this.#bundle ? this.#bundle.schema(schema) : {};
-    const sampler = new SchemaSampler(this.#bundle?.namedSchemas ?? {}, { direction: 'request', seed: 1 });
-    const simpleSchema = withSimpleValues(typeof bundled === 'object' ? bundled : {}, type);
+    const plain = schema && this.#jsonSchemas ? this.#jsonSchemas.schema(schema) : {};
+    const sampler = new SchemaSampler(this.#jsonSchemas?.named ?? {}, { direction: 'request', seed: 1 });
+    const simpleSchema = withSimpleValues(typeof plain === 'object' ? plain : {}, type);
     return () => {
       try {
         return sampler.next(simpleSchema);
       } catch (error) {
-        if (error instanceof TooManyBranches) return undefined;
+        if (error instanceof TooManyAlternatives) return undefined;
         throw error;
       }
     };

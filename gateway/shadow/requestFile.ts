@@ -1,8 +1,8 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
 import { findJsonError } from '../contract/document/jsonSyntax.ts';
 import { textPositionAt } from '../contract/document/positions.ts';
 import { CompareError } from '../contract/failure.ts';
+import { schemaPolicies } from '../contract/schema/policies.ts';
+import { SchemaValidator } from '../contract/schema/validator.ts';
 import { isMap } from '../shared/json.ts';
 import { translateTemplate, withoutVersion } from '../shared/pathTable.ts';
 import { plural, printableExcerpt } from '../shared/text.ts';
@@ -75,8 +75,8 @@ export function parseRequestFile(
       formatRemedy,
     );
   }
-  const validate = validator();
-  const faults = validate(root) ? [] : (validate.errors ?? []).map(faultInWords);
+  const validator = new SchemaValidator({ named: {}, policy: schemaPolicies.requestFile });
+  const faults = validator.errorsOf(requestFileSchema, root).map(faultInWords);
   const file = root as RequestFile;
   const requests =
     faults.length > 0
@@ -98,12 +98,6 @@ function parsedJson(text: string, name: string): unknown {
   } catch {
     throw new CompareError(name, 'is not JSON', `Make it with shadow export. ${remedy}`);
   }
-}
-
-function validator() {
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
-  addFormats.default(ajv);
-  return ajv.compile(requestFileSchema);
 }
 
 function faultInWords({

@@ -1,9 +1,9 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
 import type { Documents } from '../contract/document/documents.ts';
 import { isList, type Located } from '../contract/document/located.ts';
 import { JsonSchemas } from '../contract/schema/jsonSchema.ts';
-import { isMap, memberName } from '../shared/json.ts';
+import { schemaPolicies } from '../contract/schema/policies.ts';
+import { type SchemaError, SchemaValidator } from '../contract/schema/validator.ts';
+import { memberName } from '../shared/json.ts';
 
 /** Where a body violates its schema, and which rule it violates. Does not contain values of the body. */
 export interface Violation {
@@ -19,51 +19,33 @@ const deepestChoice = 6;
 /** Validates bodies against the schemas of the responses of one contract. Each schema is compiled when it is first needed. */
 export class ResponseValidator {
   readonly #schemas: JsonSchemas;
-  readonly #ajv = new Ajv2020({
-    strict: false,
-    allErrors: true,
-    validateSchema: false,
-    logger: false,
-    ownProperties: true,
-    verbose: true,
-  });
-  readonly #compiled = new Map<string, ValidateFunction | undefined>();
+  readonly #validator: SchemaValidator;
 
   /** `isOpen`: whether objects with `additionalProperties: false` may have further fields. */
   constructor(documents: Documents, { isOpen }: { readonly isOpen: boolean }) {
-    this.#schemas = new JsonSchemas(documents, { isOpen });
-    addFormats.default(this.#ajv);
-    for (const [name, pattern] of Object.entries(instantPatterns)) {
-      const { validate } = addFormats.default.get(name as 'time') as { readonly validate: (text: string) => boolean };
-      this.#ajv.addFormat(name, (text: string) => pattern.test(text) && validate(text));
-    }
-    this.#ajv.addSchema({ $defs: this.#schemas.definitions }, 'contract');
+    this.#schemas = new JsonSchemas(documents, isOpen ? schemaPolicies.openEvidence : schemaPolicies.evidence);
+    this.#validator = new SchemaValidator(this.#schemas);
   }
 
   /** Empty: the body is valid, or the schema cannot be compiled. */
   violations(schema: Located, body: unknown): Violation[] {
-    const name = this.#schemas.define(schema);
-    return this.#errorsOf(name, body, 0).map((error) => ({ keys: keysOf(error), rule: ruleOf(error) }));
-  }
-
-  #errorsOf(name: string, value: unknown, depth: number): ErrorObject[] {
-    return this.#withBestAlternatives(this.#rawErrors(name, value), depth);
+    const errors = this.#validator.errorsOf(this.#schemas.schema(schema), body);
+    return this.#withBestAlternatives(errors, 0).map((error) => ({ keys: keysOf(error), rule: ruleOf(error) }));
   }
 
   /**
    * Replaces the errors of all alternatives of a choice with those of the best alternative. A validator lists the errors
-   * of the alternatives directly before the error of the choice. Every choice is an `anyOf`: `JsonSchemas` replaces `oneOf`.
+   * of the alternatives directly before the error of the choice. Every choice is an `anyOf`, because `schemaPolicies` says so.
    */
-  #withBestAlternatives(errors: readonly ErrorObject[], depth: number): ErrorObject[] {
-    const kept: ErrorObject[] = [];
+  #withBestAlternatives(errors: readonly SchemaError[], depth: number): SchemaError[] {
+    const kept: SchemaError[] = [];
     for (let index = errors.length - 1; index >= 0; index -= 1) {
-      const error = errors[index] as ErrorObject;
+      const error = errors[index] as SchemaError;
       if (error.keyword !== 'anyOf' || !isList(error.schema)) {
         if (!summaryKeywords.has(error.keyword)) kept.push(error);
         continue;
       }
-      const alternatives = error.schema.map((one) => this.#definitionNameOf(one));
-      const errorLists = alternatives.map((name) => this.#rawErrors(name, error.data));
+      const errorLists = error.schema.map((one) => this.#validator.errorsOf(one, error.data));
       index -= errorLists.reduce((sum, { length }) => sum + length, 0);
       const [best] = errorLists
         .filter((list) => list.length > 0)
@@ -75,56 +57,17 @@ export class ResponseValidator {
     return kept;
   }
 
-  #rawErrors(name: string | undefined, value: unknown): readonly ErrorObject[] {
-    const validate = name === undefined ? undefined : this.#compile(name);
-    try {
-      return validate === undefined || validate(value) === true ? [] : (validate.errors ?? []);
-    } catch (error) {
-      // Validation with a schema that is its own alternative would not end.
-      if (!(error instanceof RangeError)) throw error;
-      if (name !== undefined) this.#compiled.set(name, undefined);
-      return [];
-    }
-  }
-
   /** Drops the errors of the last validation, which contain values of the body. */
   forget(): void {
-    const { refs, schemas } = this.#ajv;
-    const validators = [...Object.values(refs), ...Object.values(schemas)];
-    for (const one of [...validators, ...Object.values(schemas['contract']?.refs ?? {})])
-      if (typeof one === 'object' && 'validate' in one && typeof one.validate === 'function')
-        one.validate.errors = null;
-  }
-
-  #definitionNameOf(alternative: unknown): string | undefined {
-    const ref = isMap(alternative) ? alternative['$ref'] : undefined;
-    return typeof ref === 'string' ? ref.slice('#/$defs/'.length) : undefined;
-  }
-
-  #compile(name: string): ValidateFunction | undefined {
-    if (this.#compiled.has(name)) return this.#compiled.get(name);
-    let validate: ValidateFunction | undefined;
-    try {
-      validate = this.#ajv.getSchema(`contract#/$defs/${name}`);
-    } catch {
-      // A contract may have keywords with invalid values. Its routes are then compared only by the shapes of the bodies.
-    }
-    this.#compiled.set(name, validate);
-    return validate;
+    this.#validator.forget();
   }
 }
-
-// RFC 3339 §5.6. The library also accepts a space instead of the `T`, and offsets such as `+0100`. Many parsers of dates do not.
-const instantPatterns = {
-  'date-time': /^[^t]*t[^t]*(?:z|[+-]\d\d:\d\d)$/i,
-  time: /(?:z|[+-]\d\d:\d\d)$/i,
-} as const;
 
 /** Errors of these keywords are left out. They only say that the schema below the keyword has errors, which are listed anyway. */
 const summaryKeywords: ReadonlySet<string> = new Set(['if', 'allOf', '$ref']);
 
 /** How far a value is from an alternative. A value of another type, or with another constant, is probably not meant for it. */
-function distance(errors: readonly ErrorObject[]): number {
+function distance(errors: readonly SchemaError[]): number {
   return errors.reduce((sum, { keyword, instancePath }) => {
     const depth = instancePath.split('/').length - 1;
     if (keyword === 'type' && depth === 0) return sum + 10_000;
@@ -133,7 +76,7 @@ function distance(errors: readonly ErrorObject[]): number {
   }, 0);
 }
 
-function keysOf({ instancePath, keyword, params }: ErrorObject): string[] {
+function keysOf({ instancePath, keyword, params }: SchemaError): string[] {
   const keys = instancePath.split('/').slice(1).map(memberName);
   const { missingProperty, additionalProperty, unevaluatedProperty } = params as Record<string, unknown>;
   const [property] = [missingProperty, additionalProperty, unevaluatedProperty].filter(
@@ -142,7 +85,7 @@ function keysOf({ instancePath, keyword, params }: ErrorObject): string[] {
   return property === undefined || keyword === 'dependentRequired' ? keys : [...keys, property];
 }
 
-function ruleOf({ keyword, params, data }: ErrorObject): string {
+function ruleOf({ keyword, params, data }: SchemaError): string {
   const { format } = params as Record<string, unknown>;
   if (keyword === 'type') return `type ${typeOf(data)}`;
   if (keyword === 'format') return `format ${String(format)}`;

@@ -14,8 +14,8 @@ import {
 import { adaptedHead, adaptedRequestLines, adaptedTag, originalTags } from '../../gateway/adapters/adaptedHeads.ts';
 import { CompiledAdapter } from '../../gateway/adapters/compiledAdapter.ts';
 import { parseExact } from '../../gateway/adapters/exactJson.ts';
-import { checkCodeOf } from '../../gateway/adapters/validator.ts';
 import type { AdapterSettings, JsonValue } from '../../gateway/config/adapterSettings.ts';
+import { checkCodeOf } from '../../gateway/contract/schema/validator.ts';
 import { parseResponseHead } from '../../gateway/http1/responseHead.ts';
 import { servedSnapshot } from './servedVersion.ts';
 
@@ -84,7 +84,7 @@ describe('the parts of an adapted body', () => {
   it('are not checked with a schema that cannot be compiled', async () => {
     const validator = new AdaptedBodyValidator({
       hash: 'abc',
-      checks: checkCodeOf({ 'a/b': { type: 'text' }, 'c d': { type: 'string' } }, ['a/b', 'c d']),
+      checks: checkCodeOf({ 'a/b': { type: 'text' }, 'c d': { type: 'string' } }, {}),
       otherTypes: new Map(),
       routes: new Map([
         [

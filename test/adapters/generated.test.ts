@@ -2,12 +2,12 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, it } from 'vitest';
 import { AdapterSide, entryFor, responsesIn } from '../../gateway/adapters/adaptedParts.ts';
-import type { SubSchema } from '../../gateway/adapters/branches.ts';
 import { checkedResponses } from '../../gateway/adapters/prepareAdapter.ts';
 import { SchemaSampler } from '../../gateway/adapters/schemaSampler.ts';
 import { compileOperations } from '../../gateway/adapters/transform.ts';
 import { parseFile } from '../../gateway/contract/document/contractFiles.ts';
 import { Documents } from '../../gateway/contract/document/documents.ts';
+import type { SubSchema } from '../../gateway/contract/schema/jsonSchema.ts';
 import { adapterFixtures, loadFixture } from './fixtures.ts';
 
 const responses = 10_000;
@@ -22,8 +22,8 @@ it.each(adapterFixtures('good-adapters'))(
     const ajv = addFormats.default(new Ajv2020({ strict: false, multipleOfPrecision: 9 }));
     const other = new AdapterSide(new Documents(parseFile('v2.yaml', fixture.v2), () => raise()), 'v2');
     const own = new AdapterSide(new Documents(parseFile('v1.yaml', fixture.v1), () => raise()), 'v1');
-    const { $defs, routes } = checkedResponses(adapter, { own, other });
-    ajv.addSchema({ $defs }, 'v1');
+    const { schemas, routes } = checkedResponses(adapter, { own, other });
+    ajv.addSchema({ schemas, components: { schemas: own.schemas.response.named } }, 'v1');
     const expected = routes.get(`${route.method} ${route.path}`)?.responses ?? new Map();
     const all = [...responsesIn(other.find(route.to) ?? raise(), other)];
     // A status that v1 does not declare has no schema.
@@ -34,10 +34,10 @@ it.each(adapterFixtures('good-adapters'))(
     for (const [status, response] of declared) {
       const content = response['content'] as Record<string, { readonly schema: SubSchema }>;
       const schema = content['application/json']?.schema ?? raise();
-      const sampler = new SchemaSampler(other.bundles.response.namedSchemas, { direction: 'response', seed: 2 });
+      const sampler = new SchemaSampler(other.schemas.response.named, { direction: 'response', seed: 2 });
       const adapt = compileOperations(entryFor(route.responses, status) ?? []);
       const name = entryFor(expected, status)?.get('application/json');
-      const validate = ajv.getSchema(`v1#/$defs/${name}`) ?? raise();
+      const validate = ajv.getSchema(`v1#/schemas/${name}`) ?? raise();
       for (let count = 0; count < responses / declared.length; count += 1) {
         const value = sampler.next(schema, (['least', 'most'] as const)[count]) ?? raise();
         const written = JSON.stringify(value);

@@ -1,5 +1,5 @@
 import type { Located } from '../../contract/document/located.ts';
-import { acceptsNull, unionOfTypes } from '../../contract/schema/choices.ts';
+import { unionOfTypes } from '../../contract/schema/choices.ts';
 import { isWithin, type JsonType } from '../../contract/schema/keywords.ts';
 import type { Alternative, Choice, Schema } from '../../contract/schema/schema.ts';
 import {
@@ -177,7 +177,7 @@ function outlineOf({ view }: Schema): AlternativeOutline {
 /** Drops the changes found so far if the constraints only moved between a choice and the keywords beside it. */
 function dropMovedChanges(pair: SchemaPair): void {
   const { oldSchema, newSchema, result } = pair;
-  if (acceptsNull(oldSchema) !== acceptsNull(newSchema)) return;
+  if (oldSchema.acceptsNull !== newSchema.acceptsNull) return;
   // A `oneOf` now rejects values that match two alternatives, so the constraints have not only moved.
   if (result.changes.some(({ kind, effect }) => kind === 'structure' && effect === 'changed')) return;
   const [old, now] = pair.expanded;
@@ -211,8 +211,8 @@ function dropChanges(pair: SchemaPair): void {
   const docs = changes.filter(({ kind }) => kind === 'docs');
   changes.splice(0, changes.length, ...docs);
   parts.length = 0;
-  const [wasNull, isNull] = [acceptsNull(pair.oldSchema), acceptsNull(pair.newSchema)];
-  if (wasNull !== isNull) addNullChange(pair, isNull);
+  const isNull = pair.newSchema.acceptsNull;
+  if (pair.oldSchema.acceptsNull !== isNull) addNullChange(pair, isNull);
 }
 
 /** Of the comparisons of each old schema with each new one, the comparison with the fewest breaking changes. */

@@ -100,20 +100,6 @@ export function acceptsAnyValue(view: View): boolean {
   return acceptsAnyType(view) && limitCount === 0 && view.conditions.size === 0;
 }
 
-/** Whether null is valid, by the schema itself or by its alternatives. `seen`: results so far, which end the recursion. */
-export function acceptsNull(schema: Schema, seen = new Map<Schema, boolean>()): boolean {
-  const known = seen.get(schema);
-  if (known !== undefined) return known;
-  const { view } = schema;
-  if (view.rejectsAll) return false;
-  const acceptsNullDirectly = view.nullable || acceptsAnyType(view);
-  seen.set(schema, acceptsNullDirectly);
-  if (acceptsNullDirectly || view.types !== undefined) return acceptsNullDirectly;
-  const accepts = view.choices.every(({ alternatives }) => alternatives.some((one) => acceptsNull(one.schema, seen)));
-  seen.set(schema, accepts);
-  return accepts;
-}
-
 // Several choices in an `allOf` multiply.
 const maxCombinations = 64;
 // Nested choices also multiply, and the expansion of a recursive choice would never end.

@@ -132,7 +132,7 @@ const simplifiedKeywords = ['contains', 'minContains', 'maxContains', 'multipleO
 
 /**
  * Leaves out keywords without effect, and replaces a keyword by a simpler one with the same effect: `multipleOf: 1` becomes
- * `type: integer`. `not: { type: 'null' }` is left out; `excludesNull` reports it.
+ * `type: integer`. `not: { type: 'null' }` is left out, because `View.nullable` has its effect.
  */
 export function withoutNoopKeywords(keywords: Keywords): Keywords {
   if (!simplifiedKeywords.some((keyword) => keywords.has(keyword))) return keywords;
@@ -150,7 +150,7 @@ export function withoutNoopKeywords(keywords: Keywords): Keywords {
 }
 
 /** Whether a `not` excludes null. */
-export function excludesNull(keywords: Keywords): boolean {
+function excludesNull(keywords: Keywords): boolean {
   return keywords.get('not')?.some(isOnlyNull) ?? false;
 }
 

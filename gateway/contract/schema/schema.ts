@@ -78,30 +78,30 @@ export interface SchemaLookup {
   alternatives(part: SchemaPart, keyword: Choice['keyword']): Located[];
   /** Whether null is the only valid value. */
   isNull(located: Located): boolean;
+  /** Whether the schema is `false` or `{ not: {} }`: no value is valid. */
+  rejectsAll(located: Located): boolean;
+  /** The schema object at `located` after its `$ref`s, and those beside a `$ref`, which apply together with it. */
+  applied(located: Located): Located[];
   /** The named schemas with an `allOf` that refers to `parent`, directly or indirectly. */
   subtypesOf(parent: unknown): ReadonlyMap<string, Located>;
   viewOf(schema: Schema): View;
+  acceptsNull(schema: Schema): boolean;
+  /** Whether a schema states that null is valid, by its own keywords or by an alternative that is null. */
+  statesNull(schema: Schema): boolean;
 }
 
 /** The schema objects that a value has to satisfy together. The same parts make the same `Schema` object. */
 export class Schema {
   readonly parts: readonly SchemaPart[];
-  /**
-   * The parts that come from a choice between one schema and null. Null is valid, although the `type` of such a part omits it.
-   */
-  readonly partsOfNullChoice: ReadonlySet<JsonMap>;
+  /** The schemas whose parts these are. */
+  readonly roots: readonly Located[];
   readonly located: Located;
   readonly #lookup: SchemaLookup;
   #view: View | undefined;
 
-  constructor(
-    parts: Iterable<SchemaPart>,
-    partsOfNullChoice: ReadonlySet<JsonMap>,
-    located: Located,
-    lookup: SchemaLookup,
-  ) {
-    this.parts = [...parts];
-    this.partsOfNullChoice = partsOfNullChoice;
+  constructor(parts: readonly SchemaPart[], roots: readonly Located[], located: Located, lookup: SchemaLookup) {
+    this.parts = parts;
+    this.roots = roots;
     this.located = located;
     this.#lookup = lookup;
   }
@@ -113,6 +113,11 @@ export class Schema {
   get view(): View {
     this.#view ??= this.#lookup.viewOf(this);
     return this.#view;
+  }
+
+  /** Whether null is valid. A schema without `type` that has keywords of one type does not accept null. */
+  get acceptsNull(): boolean {
+    return this.#lookup.acceptsNull(this);
   }
 
   /** The schema that remains once one alternative of each choice is taken. */

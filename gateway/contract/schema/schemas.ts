@@ -3,22 +3,21 @@ import type { Documents } from '../document/documents.ts';
 import { below, entriesOf, isList, itemsOf, type Located, refOf } from '../document/located.ts';
 import { CompareError } from '../failure.ts';
 import { isDocs } from './keywords.ts';
+import { NullReader } from './nulls.ts';
 import { type Choice, Schema, type SchemaLookup, type SchemaPart, type View } from './schema.ts';
 import { viewOf } from './view.ts';
 
 const choiceKeywords = ['oneOf', 'anyOf'] as const;
 
 /** The parts of a schema while they are collected. */
-interface CollectedParts {
-  readonly parts: Map<JsonMap, SchemaPart>;
-  /** The parts from a choice between one schema and null. */
-  readonly partsOfNullChoice: Set<JsonMap>;
-}
+type CollectedParts = Map<JsonMap, SchemaPart>;
 
 /** The schemas of one contract. Each is built once, when it is first needed. */
 export class Schemas implements SchemaLookup {
   readonly #documents: Documents;
   readonly #subtypes: DiscriminatorSubtypes;
+  readonly #nulls = new NullReader(this, { readsAlternatives: true });
+  readonly #ownNulls = new NullReader(this, { readsAlternatives: false });
   /** Schema object → schema. */
   readonly #byMap = new Map<unknown, Schema>();
   /** Ids of all parts → schema. */
@@ -42,19 +41,19 @@ export class Schemas implements SchemaLookup {
   }
 
   schemaOfAll(located: readonly Located[]): Schema {
-    const collected: CollectedParts = { parts: new Map(), partsOfNullChoice: new Set() };
+    const collected: CollectedParts = new Map();
     for (const one of located) this.#collect(one, collected);
-    const parts = [...collected.parts.values()];
+    const parts = [...collected.values()];
     const [first, ...others] = parts;
     // Without parts there is no key to look up.
     if (!first) {
       const { place } = located[0] ?? this.#documents.root;
-      return new Schema(parts, collected.partsOfNullChoice, { value: {}, place }, this);
+      return new Schema(parts, located, { value: {}, place }, this);
     }
     const key = others.length === 0 ? first.id : keyOf(parts);
     const known = this.#byParts.get(key);
     if (known) return known;
-    const schema = new Schema(parts, collected.partsOfNullChoice, first.located, this);
+    const schema = new Schema(parts, located, first.located, this);
     this.#byParts.set(key, schema);
     return schema;
   }
@@ -91,7 +90,7 @@ export class Schemas implements SchemaLookup {
 
   alternatives(part: SchemaPart, keyword: Choice['keyword']): Located[] {
     const list = below(part.located, keyword);
-    const isCompared = (one: Located): boolean => !this.isNull(one) && !this.#rejectsAll(one);
+    const isCompared = (one: Located): boolean => !this.isNull(one) && !this.rejectsAll(one);
     const alternatives = itemsOf(list).filter(isCompared);
     // `#collect` merges a single alternative into the schema.
     return alternatives.length < 2 ? alternatives : flattened(list, keyword).filter(isCompared);
@@ -105,8 +104,7 @@ export class Schemas implements SchemaLookup {
     return isNullType || constant === null || (isList(values) && values.length === 1 && values[0] === null);
   }
 
-  /** Whether the schema is `false` or `{ not: {} }`: no value is valid. */
-  #rejectsAll(located: Located): boolean {
+  rejectsAll(located: Located): boolean {
     const { value } = this.#documents.resolve(located);
     if (!isMap(value)) return value === false;
     const { not } = value as { not?: unknown };
@@ -121,56 +119,53 @@ export class Schemas implements SchemaLookup {
     return viewOf(schema, this);
   }
 
-  /**
-   * Adds the schema object at `located`, and those that apply together with it: by `$ref`, `allOf`, or a choice of one.
-   * `hasNullAlternative`: the object comes from a choice between one schema and null.
-   */
-  #collect(located: Located, into: CollectedParts, hasNullAlternative = false): void {
-    let at = located;
-    if (refOf(at.value) !== undefined) {
-      const target = this.#documents.resolve(located);
-      for (; at.value !== target.value; at = this.#documents.follow(at))
-        this.#collectBesideRef(at, into, hasNullAlternative);
+  applied(located: Located): Located[] {
+    const target = this.#documents.resolve(located);
+    const applied: Located[] = [];
+    for (let at = located; at.value !== target.value; at = this.#documents.follow(at)) {
+      // Keywords beside a `$ref` have an effect since OpenAPI 3.1.
+      if (this.#documents.isOpenApi30 || !isMap(at.value)) continue;
+      if (Object.keys(at.value).every((key) => key === '$ref' || key === '$dynamicRef' || isDocs(key))) continue;
+      applied.push(this.without(at, ['$ref', '$dynamicRef']));
     }
+    return [...applied, target];
+  }
+
+  acceptsNull({ roots, view }: Schema): boolean {
+    const answer = this.#nulls.ofAll(roots);
+    return answer === 'yes' || (answer === 'silent' && view.types === undefined);
+  }
+
+  statesNull({ roots }: Schema): boolean {
+    return this.#ownNulls.ofAll(roots) === 'yes';
+  }
+
+  /** Adds the schema object at `located`, and those that apply together with it: by `$ref`, `allOf`, or a choice of one. */
+  #collect(located: Located, into: CollectedParts): void {
+    const at = this.applied(located).reduce((earlier, next) => {
+      this.#collect(earlier, into);
+      return next;
+    });
     const { value } = at;
-    if (value === false) this.#collect({ value: { not: {} }, place: at.place }, into, hasNullAlternative);
-    if (!isMap(value) || into.parts.has(value)) return;
-    this.#add(value, at, into, hasNullAlternative);
-    if (value['allOf'] !== undefined) {
-      for (const one of itemsOf(below(at, 'allOf'))) this.#collect(one, into, hasNullAlternative);
+    if (value === false) this.#collect({ value: { not: {} }, place: at.place }, into);
+    if (!isMap(value) || into.has(value)) return;
+    let part = this.#parts.get(value);
+    if (!part) {
+      part = { map: value, located: at, id: this.#parts.size };
+      this.#parts.set(value, part);
     }
+    into.set(value, part);
+    for (const one of itemsOf(below(at, 'allOf'))) this.#collect(one, into);
     for (const keyword of choiceKeywords) {
       const items = value[keyword] === undefined ? [] : itemsOf(below(at, keyword));
-      const possible = items.filter((one) => !this.#rejectsAll(one));
+      const possible = items.filter((one) => !this.rejectsAll(one));
       const notNull = possible.filter((one) => !this.isNull(one));
       if (notNull.length > 1) continue;
-      // If no alternative allows a value other than null, the first one that allows null is merged. If there is none, the first item is.
+      // If all other alternatives are null, a value that is not null must satisfy this one, as in `allOf`. If no alternative allows a
+      // value other than null, the first one that allows null is merged. If there is none, the first item is.
       const one = notNull[0] ?? possible[0] ?? items[0];
-      // If all other alternatives are null, a value that is not null must satisfy this one, as in `allOf`.
-      if (one) this.#collect(one, into, hasNullAlternative || (notNull.length === 1 && possible.length > 1));
+      if (one) this.#collect(one, into);
     }
-  }
-
-  /** Keywords beside a `$ref` have an effect since OpenAPI 3.1. */
-  #collectBesideRef(located: Located, into: CollectedParts, hasNullAlternative: boolean): void {
-    if (this.#documents.isOpenApi30 || !isMap(located.value)) return;
-    if (Object.keys(located.value).every((key) => key === '$ref' || key === '$dynamicRef' || isDocs(key))) return;
-    this.#collect(this.without(located, ['$ref', '$dynamicRef']), into, hasNullAlternative);
-  }
-
-  #add(
-    map: JsonMap,
-    located: Located,
-    { parts, partsOfNullChoice }: CollectedParts,
-    hasNullAlternative: boolean,
-  ): void {
-    let part = this.#parts.get(map);
-    if (!part) {
-      part = { map, located, id: this.#parts.size };
-      this.#parts.set(map, part);
-    }
-    parts.set(map, part);
-    if (hasNullAlternative) partsOfNullChoice.add(map);
   }
 }
 

@@ -4,7 +4,6 @@ import { choicesOf, enumValuesOf } from './choices.ts';
 import {
   applicableKeywords,
   canonicalJson,
-  excludesNull,
   isDocs,
   type JsonType,
   type Keywords,
@@ -18,7 +17,6 @@ import {
   type Conditions,
   type Schema,
   type SchemaLookup,
-  type SchemaPart,
   SubschemaRef,
   type View,
 } from './schema.ts';
@@ -33,7 +31,6 @@ export function viewOf(schema: Schema, lookup: SchemaLookup): View {
   const keywords = effectiveKeywords.has('type')
     ? applicableKeywords(effectiveKeywords, typesOf(effectiveKeywords, undefined))
     : effectiveKeywords;
-  const isNullExcluded = allKeywords.has('not') && excludesNull(keywordsOf(partsDecidingNull(schema)));
   const choices = keywords.has('oneOf') || keywords.has('anyOf') ? choicesOf(schema, lookup) : noChoices;
   const valuesOfChoices = choices.map(enumValuesOf);
   const enumValues = enumOf(
@@ -42,7 +39,7 @@ export function viewOf(schema: Schema, lookup: SchemaLookup): View {
   );
   return {
     types: typesOf(keywords, enumValues),
-    nullable: isNullable(schema, lookup) && !isNullExcluded,
+    nullable: lookup.statesNull(schema),
     enumOmitsNull: enumOmitsNull(schema),
     rejectsAll: keywords.get('not')?.some(isTrueSchema) ?? false,
     enumValues,
@@ -78,32 +75,6 @@ function typesOf(keywords: Keywords, values: ReadonlyMap<string, Located> | unde
   return undefined;
 }
 
-/** The parts that decide whether null is valid. They exclude those of a choice between null and one schema, which always accepts null. */
-function partsDecidingNull({ parts, partsOfNullChoice }: Schema): readonly SchemaPart[] {
-  return parts.filter(({ map }) => !partsOfNullChoice.has(map));
-}
-
-/**
- * Whether the schema accepts null: `nullable` in OpenAPI 3.0, `type: [string, 'null']` since 3.1. Since 3.1, an `enum` must
- * also list null. In 3.0, many contracts allow null and omit it from the `enum`.
- */
-function isNullable(schema: Schema, lookup: SchemaLookup): boolean {
-  const parts = partsDecidingNull(schema);
-  const answers = parts.map(({ map, located }) => {
-    const { type, enum: values, nullable } = map as { type?: unknown; enum?: unknown; nullable?: unknown };
-    if (nullable === true) return 'yes';
-    if (includesNull(type)) return omitsNull(map) ? 'no' : 'yes';
-    if (type !== undefined) return 'no';
-    if (isList(values)) return values.includes(null) ? 'yes' : 'no';
-    if (map['const'] !== undefined) return map['const'] === null ? 'yes' : 'no';
-    return hasNullAlternative(located, lookup) ? 'yes' : 'silent';
-  });
-  // In OpenAPI 3.0, `nullable` beside an `allOf` of one `$ref` makes the reference nullable. The other parts come from the `allOf` or
-  // `$ref` of the first part, so a 'yes' of the first part overrides their 'no'.
-  const isFirstPartComposed = parts[0]?.map['allOf'] !== undefined || parts[0]?.map['$ref'] !== undefined;
-  return (isFirstPartComposed && answers[0] === 'yes') || (answers.includes('yes') && !answers.includes('no'));
-}
-
 /** Whether a part allows null by `nullable` or `type`, and omits it from its `enum` or `const`. */
 function enumOmitsNull({ parts }: Schema): boolean {
   return parts.some(({ map }) => (map['nullable'] === true || includesNull(map['type'])) && omitsNull(map));
@@ -115,19 +86,6 @@ function includesNull(type: unknown): boolean {
 
 function omitsNull({ enum: values, const: constant }: { readonly enum?: unknown; readonly const?: unknown }): boolean {
   return (isList(values) && !values.includes(null)) || (constant !== undefined && constant !== null);
-}
-
-function hasNullAlternative({ value, place }: Located, lookup: SchemaLookup): boolean {
-  if (!isMap(value)) return false;
-  const lists = [value['oneOf'], value['anyOf']].filter(isList);
-  return lists.some((list) =>
-    list.some((one) => lookup.isNull({ value: one, place }) || hasNullInNestedChoice({ value: one, place }, lookup)),
-  );
-}
-
-/** A choice directly within another choice adds its alternatives to the outer choice. */
-function hasNullInNestedChoice(one: Located, lookup: SchemaLookup): boolean {
-  return isMap(one.value) && one.value['$ref'] === undefined && hasNullAlternative(one, lookup);
 }
 
 function statedTypes(type: unknown): Set<JsonType> {
