@@ -1,5 +1,6 @@
 import { below, type Located } from '../../contract/document/located.ts';
 import { discriminatorValuesOf, mappingOf, targetNameOf, targetsOf } from '../../contract/schema/choices.ts';
+import type { View } from '../../contract/schema/schema.ts';
 import { pairAlternatives, pairChoices } from './pairing.ts';
 import { noName, type SchemaPair } from './schemaPair.ts';
 
@@ -81,9 +82,23 @@ function losesOwnValue({ oldSchema, newSchema }: SchemaPair, old: Located, now: 
 /** Whether a value refers to the same schema as before, or to a compatible one. */
 function haveSameTarget(pair: SchemaPair, old: Located, now: Located, newNames: NewNames): boolean {
   const [oldName, newName] = [targetNameOf(old.value), targetNameOf(now.value)];
-  if (oldName === newName || newNames.get(oldName) === newName) return true;
+  const isSameName = oldName === newName || newNames.get(oldName) === newName;
+  const isAmbiguous = (): boolean => sharesName(pair.old, oldName) || sharesName(pair.new, newName);
+  const mayBeAmbiguous = old.value !== now.value && [old, now].some(({ value }) => fileOf(value) !== '');
+  if (isSameName && !(mayBeAmbiguous && isAmbiguous())) return true;
   const [before, after] = [pair.oldSchema.discriminatedSchema(old), pair.newSchema.discriminatedSchema(now)];
   return before !== undefined && after !== undefined && pair.isReplaceable(before, after);
+}
+
+/** Whether the mapping refers to several schemas with this name, in different files. */
+function sharesName(view: View, name: string): boolean {
+  const targets = [...mappingOf(view).values()].filter(({ value }) => targetNameOf(value) === name);
+  return new Set(targets.map(({ value }) => fileOf(value))).size > 1;
+}
+
+/** `cat.yaml#/components/schemas/Pet` → `cat.yaml`. Empty: `Pet` and `#/components/schemas/Pet` are the same schema. */
+function fileOf(target: unknown): string {
+  return /^([^#]*)#/.exec(String(target))?.[1] ?? '';
 }
 
 function newNamesOfAlternatives(pair: SchemaPair): NewNames {

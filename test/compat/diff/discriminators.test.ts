@@ -230,7 +230,13 @@ it('allows that one object with all values replaces the alternatives', () => {
 });
 
 describe('alternatives in files of the same name', () => {
-  const files = { 'cat/schema.json': JSON.stringify(cat), 'dog/schema.json': JSON.stringify(dog) };
+  const component = (Pet: Json): string => JSON.stringify({ components: { schemas: { Pet } } });
+  const files = {
+    'cat/schema.json': JSON.stringify(cat),
+    'dog/schema.json': JSON.stringify(dog),
+    'cat/api.json': component(cat),
+    'dog/api.json': component(dog),
+  };
   const choice = (c: string, d: string): Json => ({
     oneOf: [{ $ref: c }, { $ref: d }],
     discriminator: { propertyName: 'kind', mapping: { c, d } },
@@ -253,6 +259,20 @@ describe('alternatives in files of the same name', () => {
     const swapped = { ...inFolders, discriminator: choice('dog/schema.json', 'cat/schema.json')['discriminator'] };
     expect(await rulesBetween(direction, [inFolders, swapped])).toEqual(['structure-changed', 'structure-changed']);
   });
+
+  it.each(['request', 'response'] as const)(
+    'of a %s are told apart, with the same name in two files',
+    async (direction) => {
+      const inFiles = (first: string, second: string): Json => {
+        const refs = [first, second].map((file) => `${file}/api.json#/components/schemas/Pet`);
+        const oneOf = ['cat', 'dog'].map((file) => ({ $ref: `${file}/api.json#/components/schemas/Pet` }));
+        return { oneOf, discriminator: { propertyName: 'kind', mapping: { c: refs[0], d: refs[1] } } };
+      };
+      expect(await rulesBetween(direction, [inFiles('cat', 'dog'), inFiles('cat', 'dog')])).toEqual([]);
+      const rules = await rulesBetween(direction, [inFiles('cat', 'dog'), inFiles('dog', 'cat')]);
+      expect(rules).toEqual(['structure-changed', 'structure-changed']);
+    },
+  );
 
   it.each(['request', 'response'] as const)('of a %s may be moved to other files', async (direction) => {
     expect(await rulesBetween(direction, [inFolders, { $ref: 'all/pet.json' }])).toEqual([]);
