@@ -3,8 +3,8 @@ import { textFormats } from '../contract/schema/formats.ts';
 import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
 import { branchesOf, fieldOf, listedValuesOf, propertiesOf, typesOf } from './branches.ts';
 
-/** Key: a format. Value: the largest number of this format. */
-const largestValueOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: Number.MAX_SAFE_INTEGER };
+/** Key: a format. Value: the largest number of this format, and at most the largest that a double holds exactly. */
+export const largestValueOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: Number.MAX_SAFE_INTEGER };
 const numberFormats: ReadonlySet<unknown> = new Set(['int32', 'int64', 'float', 'double', 'decimal', 'number']);
 
 // Marks schemas of converted values for `withFormatsFrom`. Comparisons ignore keywords that begin with `x-`.

@@ -6,6 +6,7 @@ import { regExpOf } from '../contract/schema/patterns.ts';
 import { branchesOf, listedValuesOf, propertiesOf, requiredOf, typesOf } from './branches.ts';
 import { decimalOf } from './conversions.ts';
 import { setMember } from './exactJson.ts';
+import { largestValueOf } from './formats.ts';
 import { pick, type Random, randomFrom, textFor } from './patternTexts.ts';
 
 /** The values of a schema cannot be generated, for example because of recursion without an end or an unsupported pattern. */
@@ -19,7 +20,6 @@ const maxParts = 200;
 // The largest values of schemas without a limit.
 const longTextLength = 2000;
 const largeNumber = 1e9;
-const largestValueOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: Number.MAX_SAFE_INTEGER };
 
 /** Generates values of schemas. The same seed gives the same values. */
 export class SchemaSampler {
