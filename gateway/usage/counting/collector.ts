@@ -90,7 +90,8 @@ export class Collector {
   count(exchange: CountedExchange): string {
     const { version, method, resource, paths, status, served, at } = exchange;
     const hour = at - (at % hourMs);
-    if (hour !== this.#hour) this.#onOtherHour(hour);
+    if (hour === this.#hour) this.#lateInARow = 0;
+    else this.#onOtherHour(hour);
     const trackedVersion =
       this.#trackedVersions.get(version) ?? this.#addVersion(version, { isListed: exchange.unlisted !== true });
     const name = this.#clientOf(exchange);
@@ -134,7 +135,8 @@ export class Collector {
    */
   refresh(request: OpenRequest, now: number, status: number, served = false): void {
     const hour = now - (now % hourMs);
-    if (hour !== this.#hour) this.#onOtherHour(hour);
+    if (hour === this.#hour) this.#lateInARow = 0;
+    else this.#onOtherHour(hour);
     extend(this.#rowOfOpen(request, hour, now), now, status > 0 && !isFailing(status));
     if (!served || request.served) return;
     request.served = true;
@@ -252,7 +254,7 @@ export class Collector {
   /** A request that began in an earlier hour is counted there and does not change the current hour. */
   #onOtherHour(hour: number): void {
     const isLate = hour < this.#hour;
-    this.#lateInARow = isLate ? this.#lateInARow + 1 : 0;
+    if (isLate) this.#lateInARow += 1;
     if (!isLate || this.#lateInARow > maxLateInARow) this.#startHour(hour);
   }
 

@@ -243,6 +243,19 @@ describe('requests that began in an earlier hour', () => {
     expect(clientAfter(50)).toEqual(['x-client-id:before', 'other clients']);
     expect(clientAfter(100_000)).toContain('x-client-id:x');
   });
+
+  it('do not mean that if a request of the present hour came between them', () => {
+    const collector = collectorOf({ maxClients: 1 });
+    const present = noon + 24 * hourMs;
+    for (let n = 0; n < 300; n++) collector.count(exchange({ client: 'before', at: present }));
+    for (let round = 0; round < 3; round++) {
+      for (let n = 0; n < 60_000; n++) collector.count(exchange({ client: `once-${n}`, at: noon }));
+      collector.count(exchange({ client: 'before', at: present }));
+    }
+    expect(new Set(collector.take().map(({ client }) => client))).toEqual(
+      new Set(['x-client-id:before', 'other clients']),
+    );
+  });
 });
 
 describe('with more clients than the limit', () => {
