@@ -81,8 +81,10 @@ function lossOfAll(
   if (closed && marks) return found && file === undefined ? loss(seen, replacedMarks) : undefined;
   if (closed) return found && found.found.length > 0 ? loss(seen, missingRun) : undefined;
   const lastMark = Math.max(0, ...(found?.marks ?? []).map(({ at }) => at));
-  const isUntouched =
-    file !== undefined && marks !== undefined && file.changedAt <= Math.max(lastMark, marks.file.changedAt) + writingMs;
+  // Otherwise the file was changed after the last mark; or marks are ahead of a clock that was set back, and tell nothing about it.
+  const isUntouched = [lastMark, marks?.file.changedAt].some(
+    (at) => file !== undefined && at !== undefined && Math.abs(file.changedAt - at) <= writingMs,
+  );
   return isSameBoot && isUntouched ? undefined : loss(Math.max(began, seen - maxCountingDelayMs), endedUncounted);
 }
 
