@@ -1,21 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  openSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { pathToFileURL } from 'node:url';
 import { realPathOf } from '../../config/location.ts';
 import { assertSuitable, makeFolder } from '../../shared/fileSystem.ts';
-import { DamagedFileError, failureOf, primaryCode } from './failure.ts';
+import { failureOf, primaryCode } from './failure.ts';
 import { applicationId, migrations, schema, schemaVersion } from './schema.ts';
 
 // Short, because the thread blocks while it waits. A batch that cannot be written is written with the next one.
@@ -116,85 +105,18 @@ function assertSuitableIfPresent(file: string): void {
 }
 
 /**
- * How the file and its journal are damaged, or why they are not those of this process; undefined: they are. `stamp`: the last stamp
- * that this process wrote (`fileWatch.ts`). Throws the errors of SQLite.
+ * Checks whether the file is still the ledger that this process has open. @returns how it was damaged or replaced, or undefined.
+ * `run`: the id of this process in the table of runs; `seen`: the time in its row. Throws the errors of SQLite.
  */
-export function damageIn(file: string, stamp: string): string | undefined {
-  // A new connection, because the open one would answer from its cache.
-  return damageFoundBy(() => new DatabaseSync(file, { readOnly: true, timeout: 1000 }), stamp);
-}
-
-/** What a file has without its journal. */
-export interface ContentAlone {
-  /** SQLite gives a copy that it makes another one. */
-  readonly cookie: number;
-  /** The last stamp (`fileWatch.ts`); '' for none. */
-  readonly stamp: string;
-}
-
-/** Reads the file without its journal. Undefined: it is damaged, or no ledger. Throws the errors of SQLite. */
-export function contentAlone(file: string): ContentAlone | undefined {
+export function damageIn(file: string, run: number, seen: number): string | undefined {
   let database: DatabaseSync | undefined;
   try {
-    database = openAlone(file);
-    assertIsLedger(database);
-    const row = database.prepare("SELECT value FROM meta WHERE key = 'stamp'").get();
-    return { cookie: Number(pragma(database, 'schema_version')), stamp: String(row?.['value'] ?? '') };
-  } catch (error) {
-    // Code 1: a table is missing.
-    const isNoLedger =
-      error instanceof UnsupportedLedgerError || failureOf(error).isCorrupt || primaryCode(error) === 1;
-    if (isNoLedger) return undefined;
-    throw error;
-  } finally {
-    database?.close();
-  }
-}
-
-/**
- * Puts a copy of the file into its place, without its journal, and calls `leave` before. Throws errors of the system.
- *
- * It has to be another file (inode) for two reasons. The connections of a process share the index of the journal by the inode, so a
- * new connection would get that of a removed journal as long as one thread still reads the file. And `leave` closes a connection,
- * which may write the former journal into the file.
- * @throws DamagedFileError if the file is damaged without its journal; then nothing has changed
- */
-export function replaceByCopy(file: string, leave: () => void): void {
-  const copy = `${file}.${process.pid}.new`;
-  try {
-    rmSync(copy, { force: true });
-    copyFileSync(file, copy, constants.COPYFILE_FICLONE);
-    chmodSync(copy, 0o600);
-    const damage = damageFoundBy(() => openAlone(copy));
-    if (damage !== undefined) throw new DamagedFileError(damage);
-    leave();
-    removeJournal(file);
-    renameSync(copy, file);
-  } finally {
-    rmSync(copy, { force: true });
-  }
-}
-
-/** Removes the journal of a file that is not there any more: it would damage the next one. */
-export function removeJournal(file: string): void {
-  for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true });
-}
-
-/** Opens the file for reading, without its journal. */
-function openAlone(file: string): DatabaseSync {
-  const url = pathToFileURL(file);
-  url.searchParams.set('immutable', '1');
-  return new DatabaseSync(url, { readOnly: true });
-}
-
-function damageFoundBy(open: () => DatabaseSync, stamp?: string): string | undefined {
-  let database: DatabaseSync | undefined;
-  try {
-    database = open();
+    // A new connection, because the open one would answer from its cache.
+    database = new DatabaseSync(file, { readOnly: true, timeout: 1000 });
     assertIsLedger(database);
     if (database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'] !== 'ok') return 'its content is damaged';
-    const row = database.prepare("SELECT value FROM meta WHERE key = 'stamp'").get();
-    return stamp === undefined || row?.['value'] === stamp ? undefined : 'its content was replaced';
+    const row = database.prepare('SELECT seen FROM runs WHERE id = ?').get(run);
+    return Number(row?.['seen'] ?? 0) < seen ? 'its content was replaced' : undefined;
   } catch (error) {
     if (error instanceof UnsupportedLedgerError) return error.message;
     const { reason, isCorrupt } = failureOf(error);

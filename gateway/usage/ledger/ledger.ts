@@ -4,9 +4,8 @@ import { isoText } from '../../shared/instant.ts';
 import { inLargestUnit } from '../../shared/text.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch, UsageRow } from '../usageRow.ts';
 import type { CallMarks, CountedMark, MarksAtStart } from './callMarks.ts';
-import { failureOf, type LedgerFailure } from './failure.ts';
-import { copyName, removeJournal, renameDamaged, replaceByCopy } from './file.ts';
-import type { Tampering } from './fileWatch.ts';
+import { DamagedFileError, failureOf, type LedgerFailure } from './failure.ts';
+import { copyName, renameDamaged } from './file.ts';
 import { OutageNotices, RetryPause, WaitingRows } from './outage.ts';
 import type { OutboxState } from './outbox.ts';
 import { dayMs, hourMs } from './spans.ts';
@@ -232,7 +231,7 @@ export class Ledger implements WritableLedger {
       let newLosses: readonly Loss[] = [];
       this.movedRequests += store.transaction(this.#began, now, () => {
         if (isNewSalt) store.adoptSalt(this.#salt);
-        if (gapReason !== undefined) store.restartCoverage(this.#marksAtStart);
+        if (gapReason !== undefined) store.restartCoverage();
         if (changesFutureEntries) store.setFutureToPresent(now);
         if (!this.#hasClosedEarlierRuns) newLosses = this.#closeEarlierRuns(store, now);
         if (!this.#hasClosedEarlierRuns || gapReason !== undefined)
@@ -287,7 +286,8 @@ export class Ledger implements WritableLedger {
 
   #openStore(now: number): SqliteStore {
     const tampering = this.#store?.tampering();
-    if (this.#store && tampering) this.#leaveStore(this.#store, tampering, now);
+    if (tampering?.isRemoved) this.#saveRemoved(tampering.reason, now);
+    else if (tampering) throw new DamagedFileError(tampering.reason);
     if (this.#store) return this.#store;
     const outbox = this.settings.spool === undefined ? undefined : { now, instance: this.#outbox?.instance };
     this.#store = new SqliteStore(this.settings.store, this.#salt, outbox);
@@ -308,19 +308,17 @@ export class Ledger implements WritableLedger {
     return this.#store;
   }
 
-  /** Leaves a file that another program replaced or removed. The next one is what is there now, without the former journal. */
-  #leaveStore(store: SqliteStore, { reason, isReadable, isInPlace, hasJournal }: Tampering, now: number): void {
+  /** Copies a file that another program removed: the open connection can still read it. */
+  #saveRemoved(reason: string, now: number): void {
     const { store: file } = this.settings;
-    let result = 'what it had counted since the replaced content was written is lost';
-    const leave = (): void => {
-      if (isReadable) result = savedCounts(store, copyName(file, 'removed', now));
-      this.#closeStore();
-    };
-    if (isInPlace) replaceByCopy(file, leave);
-    else {
-      leave();
-      if (hasJournal) removeJournal(file);
+    const copy = copyName(file, 'removed', now);
+    let result = `its counts were saved to ${copy}`;
+    try {
+      this.#store?.copyTo(copy);
+    } catch (error) {
+      result = `its counts are lost (${failureOf(error).reason})`;
     }
+    this.#closeStore();
     this.#interrupt(`${file} was open when ${reason}: ${result}.`);
   }
 
@@ -380,16 +378,6 @@ export class Ledger implements WritableLedger {
   #closeStore(): void {
     this.#store?.close();
     this.#store = undefined;
-  }
-}
-
-/** Copies what the open connection can still read. @returns what became of the counts, as a part of a sentence */
-function savedCounts(store: SqliteStore, copy: string): string {
-  try {
-    store.copyTo(copy);
-    return `its counts were saved to ${copy}`;
-  } catch (error) {
-    return `its counts are lost (${failureOf(error).reason})`;
   }
 }
 

@@ -1,19 +1,27 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync } from 'node:fs';
+import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { Loss } from '../../evidence/coverage.ts';
 import { namingRulesIdOf, saltFrom } from '../counting/identification.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
 import type { MarksAtStart } from './callMarks.ts';
 import { addEvidenceRows } from './evidence.ts';
-import { inTransaction, openLedgerFile } from './file.ts';
-import { FileWatch, type Tampering } from './fileWatch.ts';
+import { damageIn, inTransaction, openLedgerFile } from './file.ts';
 import { deleteOld, latestRequest, setFutureToPresent } from './maintenance.ts';
 import { Outbox, type OutboxState } from './outbox.ts';
 import { sameLossMs } from './schema.ts';
 import { lossOfIgnored, type RecordedMarks, recordedMarks, unrecordedCalls } from './unrecordedCalls.ts';
 import { type LedgerSettings, nameLimitsOf } from './writableLedger.ts';
 import { LedgerWriter } from './writer.ts';
+
+type Stats = BigIntStats | undefined;
+
+/** What another program did to the file while it was open here. */
+export interface Tampering {
+  /** True if the file is no longer at its path: later writes would be lost. */
+  readonly isRemoved: boolean;
+  readonly reason: string;
+}
 
 /**
  * An open ledger file for writing, and this process's run in it. Methods throw the errors of SQLite or the system.
@@ -25,6 +33,7 @@ export class SqliteStore {
   readonly latest: number;
   /** True in a fleet, if this gateway has counted requests outside the fleet before. The shared store does not have these requests. */
   readonly countedAlone: boolean;
+  readonly #file: string;
   readonly #database: DatabaseSync;
   readonly #writer: LedgerWriter;
   readonly #outbox: Outbox | undefined;
@@ -37,9 +46,12 @@ export class SqliteStore {
   #unmarkedClients: string | undefined;
   /** The answer settings in the file, as text; undefined: not read yet. */
   #answerSettings: string | undefined;
-  readonly #watch: FileWatch;
+  /** The state of the file and its journal after the last transaction. */
+  #lastStats: { readonly file: Stats; readonly journal: Stats };
   /** The id of this run in the table of runs; undefined: the run is not stored yet. */
   #run: number | undefined;
+  /** The time of the last transaction, epoch ms. */
+  #seen = 0;
   /** What the current transaction adds to the outbox. */
   #added: { rows: UsageBatch; spool: number } | undefined;
   /** Whether the current transaction restarts coverage. */
@@ -51,8 +63,10 @@ export class SqliteStore {
 
   /** `outbox`: set in a fleet. `now`: epoch ms. `instance`: the id of this gateway, used if the file has none. */
   constructor(file: string, salt: string, outbox?: { readonly now: number; readonly instance: string | undefined }) {
+    this.#file = file;
     this.#database = openLedgerFile(file, salt);
     try {
+      this.#lastStats = this.#stats();
       this.#writer = new LedgerWriter(this.#database);
       const meta = this.#database.prepare('SELECT value FROM meta WHERE key = ?');
       this.#salt = String(meta.get('salt')?.['value'] ?? salt);
@@ -63,7 +77,6 @@ export class SqliteStore {
       this.#hasLeftFleet = outbox === undefined && meta.get('instance') !== undefined;
       this.#outbox =
         outbox && inTransaction(this.#database, () => new Outbox(this.#database, outbox.now, outbox.instance));
-      this.#watch = new FileWatch(file, this.#database);
     } catch (error) {
       this.#database.close();
       throw error;
@@ -80,14 +93,23 @@ export class SqliteStore {
     return this.#outbox?.state();
   }
 
-  /** True if nothing has changed the file since the last transaction. */
+  /** True if no other program has changed the file since the last transaction. */
   get isFileUnchanged(): boolean {
-    return this.#watch.isUnchanged;
+    const [now, last] = [this.#stats(), this.#lastStats];
+    const isSame = now.file?.ino === last.file?.ino && now.file?.mtimeNs === last.file?.mtimeNs;
+    return isSame && now.file?.size === last.file?.size && now.journal?.ino === last.journal?.ino;
   }
 
-  /** What another program did to the file since the last transaction; undefined: nothing that matters. */
+  /** Checks what another program did to the file since the last transaction; undefined: nothing that matters. */
   tampering(): Tampering | undefined {
-    return this.#watch.tampering();
+    const now = this.#stats();
+    const { file, journal } = this.#lastStats;
+    if (now.file?.ino !== file?.ino) return { isRemoved: true, reason: 'it was removed or replaced' };
+    if (journal && now.journal?.ino !== journal.ino) return { isRemoved: true, reason: 'its journal was removed' };
+    if (this.#run === undefined || this.isFileUnchanged) return undefined;
+    const reason = damageIn(this.#file, this.#run, this.#seen);
+    this.#lastStats = now;
+    return reason === undefined ? undefined : { isRemoved: false, reason };
   }
 
   /**
@@ -108,10 +130,10 @@ export class SqliteStore {
       work();
       if (this.#added || this.#isRestart || this.#losses.length > 0) this.#appendToOutbox(began, now);
       const run = this.#recordRun(began, now);
-      this.#watch.stamp();
       database.exec('COMMIT');
       this.#run = run;
-      this.#watch.onCommitted();
+      this.#seen = now;
+      this.#lastStats = this.#stats();
       return this.#writer.takeFolded();
     } catch (error) {
       this.#writer.clearCaches();
@@ -206,12 +228,10 @@ export class SqliteStore {
     this.#writer.clearCaches();
   }
 
-  /** Restarts coverage: no quiet period begins before this run. `found`: as in `closeEarlierRuns`. Within `transaction`. */
-  restartCoverage(found: MarksAtStart | undefined): void {
+  /** Restarts coverage: no quiet period begins before this run. Within `transaction`. */
+  restartCoverage(): void {
     // The marks in `counted` may be in the future, by a clock that was ahead.
     this.#database.exec('DELETE FROM runs; DELETE FROM counted');
-    // The file may be a new one, or one from a backup.
-    this.#recordMarks(found);
     if (this.#outbox) this.#database.exec(`DELETE FROM meta WHERE key = 'alone'`);
     this.#run = undefined;
     this.#isRestart = true;
@@ -228,14 +248,9 @@ export class SqliteStore {
     if (Number(changes) > 0) this.noteUncounted(now);
     this.#database.exec('DELETE FROM counted');
     this.saveCounted((found?.marks ?? []).map(({ process, at }) => [process, at]));
-    this.#recordMarks(found);
-    return losses;
-  }
-
-  /** Records where this run writes its marks. */
-  #recordMarks(found: MarksAtStart | undefined): void {
     const own: RecordedMarks | undefined = found?.own && { bootId: found.bootId, file: found.own };
     this.#setMeta('marks', recordedMarks(own));
+    return losses;
   }
 
   /** Records that a process ended before it had counted its calls, also those of ignored clients. Within `transaction`. */
@@ -326,6 +341,13 @@ export class SqliteStore {
     const { rows, spool } = this.#added ?? { rows: [], spool: Number.POSITIVE_INFINITY };
     const run = { began, seen: now, restarted: this.#isRestart ? now : undefined, losses: this.#losses };
     this.#outbox?.append(rows, run, this.#salt, spool);
+  }
+
+  #stats(): { file: Stats; journal: Stats } {
+    const [file, journal] = ['', '-wal'].map((suffix) =>
+      statSync(this.#file + suffix, { bigint: true, throwIfNoEntry: false }),
+    );
+    return { file, journal };
   }
 
   #recordRun(began: number, now: number): number {

@@ -29,6 +29,7 @@ describe('a file that another program changes while it is open', () => {
     ['cut off', (store: string) => truncateSync(store, 12_288)],
     ['overwritten with text', (store: string) => writeFileSync(store, 'this is no database'.repeat(1_000))],
     ['overwritten in its middle', (store: string) => overwrite(store, 40_960, 8_192)],
+    ['overwritten by another ledger', (store: string) => copyFileSync(openLedger().store, store)],
   ])('is renamed at the next write, and a new one is created: %s', async (_name, change) => {
     const { ledger, store, clock, notices } = openLedger();
     ledger.add(randomBatch(randomOf(1), 400, 10 * dayMs));
@@ -67,45 +68,6 @@ describe('a file that another program changes while it is open', () => {
     const reader = LedgerReader.open(join(dirname(store), copy));
     expect(await reader.totals(0)).toMatchObject([{ requests: 7 }]);
     reader.close();
-    expect(integrityOf(store)).toBe('ok');
-  });
-
-  it('becomes the ledger that was copied into it', async () => {
-    const { ledger: other, store: otherStore } = openLedger();
-    other.add([row({ requests: 7 })]);
-    other.close();
-    const { ledger, store, clock, notices } = openLedger();
-    ledger.add(randomBatch(randomOf(1), 400, 10 * dayMs));
-    copyFileSync(otherStore, store);
-    clock.time += hourMs;
-    ledger.add([row({ client: 'new', first: clock.time })]);
-    expect([ledger.problem, ledger.unwrittenRows, ledger.salt]).toEqual([undefined, 0, other.salt]);
-    expect(await readLedger(ledger).totals(0)).toMatchObject([{ requests: 8 }]);
-    expect(await coveredSince(readLedger(ledger))).toBe(clock.time);
-    expect(notices).toEqual([expect.stringContaining('was open when its content was replaced: what it had counted ')]);
-    expect(ledger.lastIncident).toEqual({ at: clock.time, text: notices[0] });
-    expect(integrityOf(store)).toBe('ok');
-  });
-
-  // Pages of the journal hide the content of the file, also the last row of this run.
-  it.each([
-    ['by a checkpoint of each batch', 1],
-    ['by few checkpoints', 20],
-  ])('notices an earlier copy of itself: %s', async (_name, batches) => {
-    const { ledger, store, clock, notices } = openLedger();
-    const random = randomOf(3);
-    for (let turn = 0; turn < 40; turn += 1) {
-      ledger.add(randomBatch(random, 200, 10 * dayMs));
-      if (turn === 10) copyFileSync(store, `${store}.copy`);
-      if (turn % batches === 0) checkpoint(store);
-    }
-    expect(notices).toEqual([]);
-    copyFileSync(`${store}.copy`, store);
-    clock.time += hourMs;
-    ledger.add([row({ client: 'new', first: clock.time })]);
-    expect(notices).toEqual([expect.stringContaining('was open when its content was replaced')]);
-    expect(ledger.problem).toBeUndefined();
-    expect(await coveredSince(readLedger(ledger))).toBe(clock.time);
     expect(integrityOf(store)).toBe('ok');
   });
 
