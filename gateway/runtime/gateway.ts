@@ -24,6 +24,9 @@ import type { Serve, ServeOptions, Serving } from './serving.ts';
 import { TargetTrials } from './targetTrials.ts';
 import { waitingListener } from './waitingListener.ts';
 
+// A process that does not answer is asked again after this time.
+const settleMs = 5_000;
+
 export interface RunningGateway {
   /** The bound ports. If a configured port is 0, the system has chosen the bound one. */
   readonly port: number;
@@ -65,7 +68,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     await gateway.start(snapshot);
     return gateway.handle();
   } catch (error) {
-    await gateway.close();
+    await gateway.close().catch(() => {});
     throw error;
   }
 }
@@ -81,6 +84,7 @@ class GatewayProcess {
   readonly #traffic = new TrafficSamples();
   #adminListener: RequestListener = waitingListener;
   readonly #admin = http.createServer((req, res) => this.#adminListener(req, res));
+  #settleTimer: NodeJS.Timeout | undefined;
   /** Undefined until clients are served. */
   #parts: RunningParts | undefined;
 
@@ -129,8 +133,9 @@ class GatewayProcess {
   async close(): Promise<void> {
     const { serving, features } = this.#parts ?? {};
     this.#trials.close();
+    clearTimeout(this.#settleTimer);
     const served = serving?.close() ?? Promise.resolve();
-    const ends = features?.list.map((feature) => feature.close?.(served)) ?? [];
+    const ends = features?.list.map(async (feature) => feature.close?.(served)) ?? [];
     await Promise.all([served, ...ends, closeListener(this.#admin), this.#queries?.close()]);
   }
 
@@ -199,7 +204,18 @@ class GatewayProcess {
     fleet?.member.accept(next);
     onAccepted(next);
     for (const feature of features.list) await feature.configure?.(next);
+    this.#settleLedger();
     return unconfirmed;
+  }
+
+  /** Flushes until every process has counted the calls from before an edit. Otherwise only the next question would. */
+  #settleLedger(): void {
+    const repeat = (): void => {
+      if (this.#ledgerConfiguration?.isSettled !== false) return;
+      this.#settleTimer = setTimeout(() => this.#settleLedger(), settleMs).unref();
+    };
+    clearTimeout(this.#settleTimer);
+    if (this.#ledgerConfiguration?.isSettled === false) void this.#flush().then(repeat, repeat);
   }
 
   async #flush(): Promise<boolean> {

@@ -55,11 +55,18 @@ export class LedgerConfiguration {
   #earlier: readonly string[] = [];
   /** The number of the last change. 0: there was none. */
   #change = 0;
+  /** How many snapshots the processes apply now. */
+  #applying = 0;
 
   constructor(ledger: Pick<WritableLedger, 'configure'>, snapshot: Snapshot) {
     this.#ledger = ledger;
     this.#settings = ledgerSettingsOf(snapshot);
     ledger.configure(this.#settings);
+  }
+
+  /** False while a process may still leave calls unmarked that count. */
+  get isSettled(): boolean {
+    return this.#earlier.length === 0 && this.#applying === 0;
   }
 
   /** Around the time in which the processes `apply` a snapshot. */
@@ -68,16 +75,23 @@ export class LedgerConfiguration {
     const { unmarked = [] } = this.#settings;
     this.#earlier = [...new Set([...this.#earlier, ...unmarked, ...next.retire.ignoreClients])];
     this.#configure(this.#settings);
-    const result = await apply();
-    this.#configure(ledgerSettingsOf(next));
-    return result;
+    this.#applying += 1;
+    try {
+      const result = await apply();
+      this.#configure(ledgerSettingsOf(next));
+      return result;
+    } finally {
+      this.#applying -= 1;
+    }
   }
 
   /** `flush`: all processes send their counts. @returns whether they have */
   async whenFlushed(flush: () => Promise<boolean>): Promise<boolean> {
     const change = this.#change;
+    // A flush that begins before every process has the snapshot proves nothing.
+    const isAfterApply = this.#applying === 0;
     const isComplete = await flush();
-    if (isComplete && change === this.#change && this.#earlier.length > 0) {
+    if (isComplete && isAfterApply && change === this.#change && this.#earlier.length > 0) {
       this.#earlier = [];
       this.#configure(this.#settings);
     }
