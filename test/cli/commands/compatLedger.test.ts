@@ -111,12 +111,13 @@ describe('the number of calls of a route', () => {
       return repository;
     }
 
-    /** A store with the rows. */
-    async function filledStore(): Promise<{ store: string; postgres: Postgres }> {
+    /** A store with the rows, that a gateway has written until `writtenAt`. */
+    async function filledStore(writtenAt = now): Promise<{ store: string; postgres: Postgres }> {
       const store = await server.database();
       const postgres = await Postgres.open({ store, passwordFile: undefined });
       onTestFinished(() => postgres.close());
-      const { file, ledger } = ledgerWith(rows, now - 100 * dayMs);
+      const written = row('v2', 'a', writtenAt, { route: 'GET /bars' });
+      const { file, ledger } = ledgerWith([...rows, written], now - 100 * dayMs);
       ledger.close();
       await importLedger(postgres, file);
       return { store, postgres };
@@ -125,6 +126,11 @@ describe('the number of calls of a route', () => {
     it('comes from the shared ledger', async () => {
       const { store } = await filledStore();
       expect(await told(fleetRepository(store))).toEqual([1234, 0]);
+    });
+
+    it('is unknown instead of 0 if no gateway has written lately', async () => {
+      const { store } = await filledStore(now - 2 * 3_600_000);
+      expect(await told(fleetRepository(store))).toEqual([1234, null]);
     });
 
     it('is unknown instead of 0 while a gateway is silent, or has not sent its counts', async () => {
