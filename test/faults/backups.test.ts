@@ -1,6 +1,6 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { backup, DatabaseSync } from 'node:sqlite';
 import { expect, it } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
 import { type CountedGateway, countedGateway } from './countedGateway.ts';
@@ -96,3 +96,25 @@ it.each([
   await gateway.start();
   expect(await uncovered(gateway)).toEqual(['v1', 'v2']);
 });
+
+it.each([
+  ['a copy of the running ledger', vacuumInto],
+  ['a copy that SQLite made, page by page', (store: string) => restoredInto(store, join(temporaryFolder(), 'copy.db'))],
+])('%s, restored through SQLite while the gateway runs', async (_name, copyOf) => {
+  const gateway = await startCovered();
+  const copy = await copyOf(gateway.store);
+  expect(await gateway.call('v1')).toBe(200);
+  expect(await uncovered(gateway)).toEqual(['v1']);
+  await restoredInto(copy, gateway.store);
+  // The call is lost, and with it the time.
+  expect(await uncovered(gateway)).toEqual(['v1', 'v2']);
+  expect(gateway.stderr()).toContain('its content was replaced');
+});
+
+/** As `sqlite3 TO ".restore FROM"` does. */
+async function restoredInto(from: string, to: string): Promise<string> {
+  const database = new DatabaseSync(from, { readOnly: true });
+  await backup(database, to);
+  database.close();
+  return to;
+}

@@ -96,8 +96,7 @@ export class SqliteStore {
   /** True if no other program has changed the file since the last transaction. */
   get isFileUnchanged(): boolean {
     const [now, last] = [this.#stats(), this.#lastStats];
-    const isSame = now.file?.ino === last.file?.ino && now.file?.mtimeNs === last.file?.mtimeNs;
-    return isSame && now.file?.size === last.file?.size && now.journal?.ino === last.journal?.ino;
+    return isSame(now.file, last.file) && isSame(now.journal, last.journal);
   }
 
   /** Checks what another program did to the file since the last transaction; undefined: nothing that matters. */
@@ -107,7 +106,9 @@ export class SqliteStore {
     if (now.file?.ino !== file?.ino) return { isRemoved: true, reason: 'it was removed or replaced' };
     if (journal && now.journal?.ino !== journal.ino) return { isRemoved: true, reason: 'its journal was removed' };
     if (this.#run === undefined || this.isFileUnchanged) return undefined;
-    const reason = damageIn(this.#file, this.#run, this.#seen);
+    // A program that restores a backup through SQLite writes only to the journal. So does another gateway, which costs nothing.
+    const hasNewContent = !isSame(now.file, file);
+    const reason = hasNewContent ? damageIn(this.#file, this.#run, this.#seen) : this.#replacedContent();
     this.#lastStats = now;
     return reason === undefined ? undefined : { isRemoved: false, reason };
   }
@@ -350,6 +351,11 @@ export class SqliteStore {
     return { file, journal };
   }
 
+  #replacedContent(): string | undefined {
+    const row = this.#database.prepare('SELECT seen FROM runs WHERE id = ?').get(this.#run ?? null);
+    return Number(row?.['seen'] ?? 0) < this.#seen ? 'its content was replaced' : undefined;
+  }
+
   #recordRun(began: number, now: number): number {
     const closed = this.#isClosing ? 1 : 0;
     if (this.#run === undefined) {
@@ -361,6 +367,10 @@ export class SqliteStore {
     this.#database.prepare('UPDATE runs SET seen = MAX(seen, ?), closed = ? WHERE id = ?').run(now, closed, this.#run);
     return this.#run;
   }
+}
+
+function isSame(one: Stats, other: Stats): boolean {
+  return one?.ino === other?.ino && one?.mtimeNs === other?.mtimeNs && one?.size === other?.size;
 }
 
 /** The salt for a new file: derived from `usage.tag_key` if it is set, otherwise random. */
