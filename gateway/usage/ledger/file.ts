@@ -104,11 +104,32 @@ function assertSuitableIfPresent(file: string): void {
   if (stats) assertSuitable(stats);
 }
 
+/** Facts of a ledger of which an earlier copy has less. */
+export interface RecordedFacts {
+  /** The first of the days that are added up. */
+  readonly day: number;
+  readonly requests: number;
+  /** The end of the latest loss, epoch ms. */
+  readonly lostUntil: number;
+}
+
+/** Throws the errors of SQLite. */
+export function recordedFactsIn(database: DatabaseSync, day: number): RecordedFacts {
+  const row = database
+    .prepare(
+      `SELECT (SELECT COALESCE(SUM(requests), 0) FROM version_day WHERE span >= ?) AS requests,
+        (SELECT COALESCE(MAX(ended), 0) FROM losses) AS lostUntil`,
+    )
+    .get(day);
+  return { day, requests: Number(row?.['requests']), lostUntil: Number(row?.['lostUntil']) };
+}
+
 /**
  * Checks whether the file is still the ledger that this process has open. @returns how it was damaged or replaced, or undefined.
- * `run`: the id of this process in the table of runs; `seen`: the time in its row. Throws the errors of SQLite.
+ * `run`: the id of this process in the table of runs; `seen`: the time in its row. `recorded`: what the ledger had; the journal may hide
+ * that a copy is in the place of the file, but not that counts are missing. Throws the errors of SQLite.
  */
-export function damageIn(file: string, run: number, seen: number): string | undefined {
+export function damageIn(file: string, run: number, seen: number, recorded?: RecordedFacts): string | undefined {
   let database: DatabaseSync | undefined;
   try {
     // A new connection, because the open one would answer from its cache.
@@ -116,7 +137,9 @@ export function damageIn(file: string, run: number, seen: number): string | unde
     assertIsLedger(database);
     if (database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'] !== 'ok') return 'its content is damaged';
     const row = database.prepare('SELECT seen FROM runs WHERE id = ?').get(run);
-    return Number(row?.['seen'] ?? 0) < seen ? 'its content was replaced' : undefined;
+    const found = recorded && recordedFactsIn(database, recorded.day);
+    const hasLess = found && (found.requests < recorded.requests || found.lostUntil < recorded.lostUntil);
+    return Number(row?.['seen'] ?? 0) < seen || hasLess ? 'its content was replaced' : undefined;
   } catch (error) {
     if (error instanceof UnsupportedLedgerError) return error.message;
     const { reason, isCorrupt } = failureOf(error);

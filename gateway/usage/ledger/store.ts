@@ -6,15 +6,19 @@ import { namingRulesIdOf, saltFrom } from '../counting/identification.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
 import type { MarksAtStart } from './callMarks.ts';
 import { addEvidenceRows } from './evidence.ts';
-import { damageIn, inTransaction, openLedgerFile } from './file.ts';
+import { damageIn, inTransaction, openLedgerFile, type RecordedFacts, recordedFactsIn } from './file.ts';
 import { deleteOld, latestRequest, setFutureToPresent } from './maintenance.ts';
 import { Outbox, type OutboxState } from './outbox.ts';
 import { sameLossMs } from './schema.ts';
+import { spanAt } from './spans.ts';
 import { lossOfIgnored, type RecordedMarks, recordedMarks, unrecordedCalls } from './unrecordedCalls.ts';
 import { type LedgerSettings, nameLimitsOf } from './writableLedger.ts';
 import { LedgerWriter } from './writer.ts';
 
 type Stats = BigIntStats | undefined;
+
+// An earlier copy lacks requests of the last days. To add up a week takes about a millisecond per thousand versions.
+const factsDays = 7;
 
 /** What another program did to the file while it was open here. */
 export interface Tampering {
@@ -52,6 +56,8 @@ export class SqliteStore {
   #run: number | undefined;
   /** The time of the last transaction, epoch ms. */
   #seen = 0;
+  /** What the file had after the last transaction. */
+  #recorded: RecordedFacts | undefined;
   /** What the current transaction adds to the outbox. */
   #added: { rows: UsageBatch; spool: number } | undefined;
   /** Whether the current transaction restarts coverage. */
@@ -108,7 +114,9 @@ export class SqliteStore {
     if (this.#run === undefined || this.isFileUnchanged) return undefined;
     // A program that restores a backup through SQLite writes only to the journal. So does another gateway, which costs nothing.
     const hasNewContent = !isSame(now.file, file);
-    const reason = hasNewContent ? damageIn(this.#file, this.#run, this.#seen) : this.#replacedContent();
+    const reason = hasNewContent
+      ? damageIn(this.#file, this.#run, this.#seen, this.#recorded)
+      : this.#replacedContent();
     this.#lastStats = now;
     return reason === undefined ? undefined : { isRemoved: false, reason };
   }
@@ -131,9 +139,11 @@ export class SqliteStore {
       work();
       if (this.#added || this.#isRestart || this.#losses.length > 0) this.#appendToOutbox(began, now);
       const run = this.#recordRun(began, now);
+      const recorded = recordedFactsIn(database, spanAt('day', now) - factsDays);
       database.exec('COMMIT');
       this.#run = run;
       this.#seen = now;
+      this.#recorded = recorded;
       this.#lastStats = this.#stats();
       return this.#writer.takeFolded();
     } catch (error) {
