@@ -46,26 +46,26 @@ export interface LedgerEvidence {
 
 /**
  * Calls that a gateway has not recorded yet count as missing. For a fleet, waits some seconds until the gateways have sent their counts.
- * `namesFile`: the file of client names, absolute. `fleet`: that of the configuration, if it has one. @throws UsageError
+ * `namesFile`: the file of client names, absolute. `configuration`: the one that the question is about. @throws UsageError
  */
 export async function openEvidence(
   place: LedgerPlace,
   cwd: string,
   namesFile: string | undefined,
-  fleet: Snapshot['fleet'],
+  configuration: Pick<Snapshot, 'fleet' | 'retire'>,
 ): Promise<LedgerEvidence> {
   const { store, timeoutMs } = place;
   let ledger: LedgerReader | undefined;
   try {
     if (!isStoreUrl(store)) {
-      ledger = LedgerReader.openAlone(resolve(cwd, store), namesFile);
+      ledger = LedgerReader.openAlone(resolve(cwd, store), namesFile, configuration.retire.ignoreClients);
       return { ledger, servedVersions: [], stateOf: () => undefined };
     }
     const { FleetLedger } = await import('../fleet/ledger.ts');
     const { StoredGateways } = await import('../fleet/storedGateways.ts');
     const database = await FleetLedger.open(settingsOf(place, cwd), timeoutMs);
     ledger = readerOf(database, namesFile);
-    const gateways = await StoredGateways.read(database, fleet);
+    const gateways = await StoredGateways.read(database, configuration.fleet);
     if (gateways.isNoneHeard) ledger.unwritten = { now: () => gateways.now };
     const stateOf = (versions: Iterable<string>, quiet: number) => stateFrom(gateways, versions, quiet);
     return { ledger, servedVersions: gateways.servedVersions, stateOf };

@@ -99,7 +99,7 @@ async function yesesFor(
 export async function yesesOfStore({ store, snapshot }: SimulatedGateway): Promise<Yes[]> {
   let reader: LedgerReader;
   try {
-    reader = LedgerReader.openAlone(store);
+    reader = LedgerReader.openAlone(store, undefined, snapshot.retire.ignoreClients);
   } catch {
     return [];
   }

@@ -189,11 +189,11 @@ interface CallsInLedger {
 }
 
 /** Reads the calls of each route from the ledger: that of the fleet, or the file `usage.store`. */
-async function callsIn({ versions, usage, fleet }: Snapshot, cwd: string): Promise<CallsInLedger> {
+async function callsIn({ versions, usage, fleet, retire }: Snapshot, cwd: string): Promise<CallsInLedger> {
   const place = fleet ? { ...fleet, timeoutMs: storeTimeoutMs } : usage;
   let evidence: LedgerEvidence;
   try {
-    evidence = await openEvidence(place, cwd, undefined, fleet);
+    evidence = await openEvidence(place, cwd, undefined, { fleet, retire });
   } catch (error) {
     return { callsOf: () => undefined, problem: fleet && (error instanceof Error ? error.message : String(error)) };
   }

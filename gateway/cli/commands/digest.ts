@@ -91,7 +91,7 @@ function isDigest(answer: unknown): answer is Digest {
 async function digestFromStore(store: string, { config, since, names }: DigestOptions, io: Io): Promise<Digest> {
   const snapshot = snapshotOf(config ?? defaultConfig(io.cwd) ?? 'routes.yaml', io);
   const namesFile = names === undefined ? snapshot.usage.names : resolve(io.cwd, names);
-  const { ledger, stateOf } = await openEvidence({ store }, io.cwd, namesFile, snapshot.fleet);
+  const { ledger, stateOf } = await openEvidence({ store }, io.cwd, namesFile, snapshot);
   try {
     return await ledger.readConsistently(async () => {
       const now = Date.now();

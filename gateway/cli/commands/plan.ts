@@ -129,7 +129,7 @@ async function planFromStore(
   if (candidate === undefined) throw new UsageError(`The configuration has no version /${retire}.`);
   const running = retire === undefined ? undefined : loaded;
   const namesFile = names === undefined ? candidate.usage.names : resolve(io.cwd, names);
-  const { ledger, servedVersions, stateOf } = await openEvidence({ store }, io.cwd, namesFile, loaded.fleet);
+  const { ledger, servedVersions, stateOf } = await openEvidence({ store }, io.cwd, namesFile, loaded);
   try {
     return await ledger.readConsistently(async () => {
       const now = systemClock.now();

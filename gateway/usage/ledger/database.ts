@@ -5,7 +5,7 @@ import { type MarksAtStart, marksBeside } from './callMarks.ts';
 import { failureOf } from './failure.ts';
 import { openLedgerFileToRead } from './file.ts';
 import { lossesVersion, schemaVersion } from './schema.ts';
-import { unrecordedCalls } from './unrecordedCalls.ts';
+import { unmarkedCalls, unrecordedCalls } from './unrecordedCalls.ts';
 
 // Far more than one answer needs.
 const maxStatements = 200;
@@ -130,13 +130,13 @@ export class LedgerFile implements LedgerDatabase {
     if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('COMMIT');
   }
 
-  /** The calls that the gateway of this file has not recorded. `now`: epoch ms. */
-  async unrecordedCalls(now: number): Promise<readonly Loss[]> {
+  /** The calls that the gateway of this file has not recorded. `now`: epoch ms. `ignored`: the clients whose calls do not matter. */
+  async unrecordedCalls(now: number, ignored: readonly string[]): Promise<readonly Loss[]> {
     if ((await this.schemaVersion()) < lossesVersion) return [];
     // Marks that are made later are of calls after the question.
     const marks = this.#marks ?? marksBeside(this.#file, now);
     if (this.#database.isTransaction) this.#marks = marks;
-    return unrecordedCalls(this.#database, marks, now);
+    return [...unrecordedCalls(this.#database, marks, now), ...unmarkedCalls(this.#database, ignored, now)];
   }
 
   #prepared(sql: string): StatementSync {

@@ -76,12 +76,15 @@ export class LedgerReader implements UsageQueries {
     return reader;
   }
 
-  /** For a reader that cannot ask the gateway of the file: calls that the gateway has not recorded yet count as missing. */
-  static openAlone(file: string, namesFile?: string): LedgerReader {
+  /**
+   * For a reader that cannot ask the gateway of the file: calls that the gateway has not recorded yet count as missing. `ignored`: the
+   * clients whose calls do not matter.
+   */
+  static openAlone(file: string, namesFile?: string, ignored: readonly string[] = []): LedgerReader {
     const database = new LedgerFile(file);
     const reader = new LedgerReader(database);
     reader.readClientNames(namesFile);
-    reader.unwritten = { now: Date.now, unrecordedCalls: (now) => database.unrecordedCalls(now) };
+    reader.unwritten = { now: Date.now, unrecordedCalls: (now) => database.unrecordedCalls(now, ignored) };
     return reader;
   }
 

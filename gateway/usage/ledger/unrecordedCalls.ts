@@ -89,6 +89,19 @@ function lossOfAll(
 }
 
 /**
+ * The calls since the last write of clients that the gateway of the ledger ignores, so that their calls are not marked, although they
+ * count in the question. `ignored`: the clients that do not count in it. Empty for a new ledger. @throws the errors of SQLite
+ */
+export function unmarkedCalls(database: DatabaseSync, ignored: readonly string[], now: number): Loss[] {
+  const { value } = database.prepare(`SELECT value FROM meta WHERE key = 'unmarked'`).get() ?? {};
+  const unmarked = JSON.parse(String(value ?? '[]')) as readonly string[];
+  const last = lastRunIn(database);
+  if (last === undefined || unmarked.every((client) => ignored.includes(client))) return [];
+  const reason = 'Calls may be missing: the ledger was last written with other retire.ignore_clients.';
+  return [{ version: '', from: Math.min(last.seen, now), until: now, reason }];
+}
+
+/**
  * The calls of clients that were ignored, and so not marked, but count from now on. `lostAt`: when such calls may last have been lost,
  * epoch ms; 0: never.
  */

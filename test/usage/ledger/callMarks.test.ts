@@ -394,6 +394,24 @@ describe('a reader without the gateway', () => {
     expect(await coveredAlone(one.store)).toEqual({ v1: false, v2: true });
   });
 
+  it('knows that calls of a client that its gateway ignores are not marked', async () => {
+    const store = join(temporaryFolder(), 'usage.db');
+    coverTenDays(store);
+    const probe = 'x-client-id:probe';
+    const ledger = Ledger.open({ store, retention: 400 * 86_400_000, unmarked: [probe] }, { clock: Date });
+    ledger.close();
+    const reasonsFor = async (ignored: readonly string[]) => {
+      const reader = LedgerReader.openAlone(store, undefined, ignored);
+      const { losses } = await reader.coverage('v1', 3_600_000);
+      await reader.close();
+      return losses.map(({ reason }) => reason);
+    };
+    expect(await reasonsFor([probe, 'x-client-id:monitor'])).toEqual([]);
+    expect(await reasonsFor([])).toEqual([
+      'Calls may be missing: the ledger was last written with other retire.ignore_clients.',
+    ]);
+  });
+
   it('does not know when a ledger was written last whose clock was ahead', async () => {
     const store = join(temporaryFolder(), 'usage.db');
     coverTenDays(store, Date.now() + 4 * 3_600_000);
