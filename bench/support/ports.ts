@@ -2,14 +2,26 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+// Below the ports that the system gives to connections and to listeners on port 0: one of these could take a free port before it is used.
+const [lowestPort, ports] = [10_000, 22_000];
+
 /** Finds a port that is free on `host`. */
 export async function freePort(host = '127.0.0.1'): Promise<number> {
-  const server = createServer().listen(0, host);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const server = createServer().listen(lowestPort + Math.floor(Math.random() * ports), host);
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'EADDRINUSE' || error.code === 'EACCES') return false;
+        throw error;
+      },
+    );
+    if (!isFree) continue;
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 // Under valgrind, a gateway takes about ten seconds to start.
