@@ -212,6 +212,8 @@ export class Ledger implements WritableLedger {
 
   /** Runs `work` in a transaction. `isComplete`: no row waits after it. @returns false if it failed */
   #write(work: (store: SqliteStore) => unknown, isComplete = this.unwrittenRows === 0): boolean {
+    // Each transaction records the time of its end, also the last one of the run.
+    this.#checkClock();
     // If the file turned out to be damaged, the second attempt writes to a new one.
     const succeeded = this.#attempt(work, isComplete) || (this.#wasRenamed && this.#attempt(work, isComplete));
     if (succeeded) this.#notices.recovered(`${this.settings.store} can be written again.`);

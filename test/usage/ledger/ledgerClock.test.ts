@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
 import { CallMarks } from '../../../gateway/usage/ledger/callMarks.ts';
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { coveredSince, readLedger } from '../../support/readLedger.ts';
 import { dayMs, hourMs, noon, randomBatch, randomOf, row, total } from '../model.ts';
@@ -45,6 +46,18 @@ it.each([
   pass(2 * hourMs);
   expect(await coveredSince(readLedger(ledger))).toBe(clock.time - 2 * hourMs);
   expect(notices).toHaveLength(1);
+});
+
+it('coverage restarts when the clock is set just before a clean end', async () => {
+  const { ledger, store, clock, notices, pass } = open();
+  pass(2 * hourMs);
+  clock.time += 30 * dayMs + 2_000;
+  clock.steady += 2_000;
+  ledger.close();
+  const reader = LedgerReader.open(store);
+  expect(await coveredSince(reader)).toBe(clock.time);
+  await reader.close();
+  expect(notices).toEqual([expect.stringContaining('The clock was set forward by 30 days')]);
 });
 
 it.each([
