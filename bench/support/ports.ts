@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-// Below the ports that the system gives to connections and to listeners on port 0: one of these could take a free port before it is used.
+// The system gives higher ports to connections and to listeners on port 0. One of them could take a port that was just found free.
 const [lowestPort, ports] = [10_000, 22_000];
 
 /** Finds a port that is free on `host`. */

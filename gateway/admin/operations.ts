@@ -6,6 +6,7 @@ import type { MetricValues } from '../observability/exposition.ts';
 import type { TrafficSamples } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport } from '../observability/report.ts';
 import type { FreezeStatus } from '../restrictions/knownClients.ts';
+import type { LiveSources } from '../retirement/liveFacts.ts';
 import type { Clock } from '../shared/clock.ts';
 import type { AccessCheck } from './guard.ts';
 import type { LastUse } from './lastUse.ts';
@@ -26,10 +27,8 @@ export interface ConfigurationOperations {
   readonly status: ConfigStatus;
 }
 
-/** What the processes, the ledger and the other gateways know. It is a `LiveSources`. */
-export interface AdminSources {
-  /** Sends the counts of all processes to the ledger. @returns false if a process has not sent them */
-  flush(): Promise<boolean>;
+/** The processes, the ledger and the fleet, which the admin listener asks. */
+export interface AdminSources extends LiveSources {
   /** The state of all processes. */
   report(options?: { readonly withMetrics: boolean }): Promise<ServingReport>;
   /** Undefined: the gateway keeps no usage ledger. */

@@ -13,7 +13,7 @@ export type Resolve = (name: string) => Promise<readonly ResolvedAddress[]>;
 /** Resolves like the system, with /etc/hosts and DNS. */
 export const systemResolve: Resolve = (name) => lookup(name, { all: true });
 
-// Finds new replicas, which no failed connection announces. A new replica gets requests within 5 s if a lookup takes at most 1 s.
+// Finds new replicas, which no failed connection announces. A new replica is known within 5 s if a lookup takes at most 1 s.
 const refreshMs = 4_000;
 // A new connection uses the answer of a lookup that began at most this long before. The address of a stopped container can be given
 // to another container within a tenth of a second, and requests carry credentials. This is also the shortest time between lookups.

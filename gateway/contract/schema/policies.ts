@@ -17,8 +17,17 @@ export interface SchemaPolicy {
   readonly listsAllErrors?: true;
 }
 
+const evidence = {
+  direction: 'response',
+  formats: 'all',
+  oneOfIsAnyOf: true,
+  checksDiscriminator: true,
+  allowsBrokenRefs: true,
+  listsAllErrors: true,
+} as const satisfies SchemaPolicy;
+
 /**
- * The policy of every reader of schemas, with the reasons for its differences. docs/decisions/0037-one-meaning-of-a-schema.md says what is the same for all.
+ * The policy of every reader of schemas, with the reasons for its differences. Decision 37 says what is the same for all.
  * - `formats`: the check of an adapter must not refuse an adapter because of a format that contracts use as a description, such as
  *   `email`. While requests are served, a format is not worth an error for the client. Evidence lists every difference.
  * - `oneOfIsAnyOf`: a response that fits two alternatives harms no client, so it is no evidence against a version.
@@ -36,23 +45,8 @@ export const schemaPolicies = {
   draft: { hasExamples: true, formats: 'texts' },
   /** Grease plans and replayed requests, which validate nothing. */
   description: { formats: 'none' },
-  /** Not a schema of a contract: the format of `replay`. */
+  /** The schema is not of a contract: it describes the file that `replay` reads. */
   requestFile: { formats: 'all', listsAllErrors: true },
-  evidence: {
-    direction: 'response',
-    formats: 'all',
-    oneOfIsAnyOf: true,
-    checksDiscriminator: true,
-    allowsBrokenRefs: true,
-    listsAllErrors: true,
-  },
-  openEvidence: {
-    direction: 'response',
-    formats: 'all',
-    oneOfIsAnyOf: true,
-    checksDiscriminator: true,
-    allowsBrokenRefs: true,
-    listsAllErrors: true,
-    isOpen: true,
-  },
+  evidence,
+  openEvidence: { ...evidence, isOpen: true },
 } as const satisfies Readonly<Record<string, SchemaPolicy>>;

@@ -125,6 +125,22 @@ export function recordedFactsIn(database: DatabaseSync, day: number): RecordedFa
 }
 
 /**
+ * Why the ledger is not the one that a run has written; undefined: it is. It may be another one, or an earlier copy. `seen`: the time in
+ * the row of the run. `recorded`: what the ledger had. Throws the errors of SQLite.
+ */
+export function replacedContent(
+  database: DatabaseSync,
+  run: number,
+  seen: number,
+  recorded?: RecordedFacts,
+): string | undefined {
+  const row = database.prepare('SELECT seen FROM runs WHERE id = ?').get(run);
+  const found = recorded && recordedFactsIn(database, recorded.day);
+  const hasLess = found && (found.requests < recorded.requests || found.lostUntil < recorded.lostUntil);
+  return hasLess || Number(row?.['seen'] ?? 0) < seen ? 'its content was replaced' : undefined;
+}
+
+/**
  * Checks whether the file is still the ledger that this process has open. @returns how it was damaged or replaced, or undefined.
  * `run`: the id of this process in the table of runs; `seen`: the time in its row. `recorded`: what the ledger had; the journal may hide
  * that a copy is in the place of the file, but not that counts are missing. Throws the errors of SQLite.
@@ -136,10 +152,7 @@ export function damageIn(file: string, run: number, seen: number, recorded?: Rec
     database = new DatabaseSync(file, { readOnly: true, timeout: 1000 });
     assertIsLedger(database);
     if (database.prepare('PRAGMA quick_check(1)').get()?.['quick_check'] !== 'ok') return 'its content is damaged';
-    const row = database.prepare('SELECT seen FROM runs WHERE id = ?').get(run);
-    const found = recorded && recordedFactsIn(database, recorded.day);
-    const hasLess = found && (found.requests < recorded.requests || found.lostUntil < recorded.lostUntil);
-    return Number(row?.['seen'] ?? 0) < seen || hasLess ? 'its content was replaced' : undefined;
+    return replacedContent(database, run, seen, recorded);
   } catch (error) {
     if (error instanceof UnsupportedLedgerError) return error.message;
     const { reason, isCorrupt } = failureOf(error);

@@ -6,7 +6,14 @@ import { namingRulesIdOf, saltFrom } from '../counting/identification.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
 import type { MarksAtStart } from './callMarks.ts';
 import { addEvidenceRows } from './evidence.ts';
-import { damageIn, inTransaction, openLedgerFile, type RecordedFacts, recordedFactsIn } from './file.ts';
+import {
+  damageIn,
+  inTransaction,
+  openLedgerFile,
+  type RecordedFacts,
+  recordedFactsIn,
+  replacedContent,
+} from './file.ts';
 import { deleteOld, latestRequest, setFutureToPresent } from './maintenance.ts';
 import { Outbox, type OutboxState } from './outbox.ts';
 import { sameLossMs } from './schema.ts';
@@ -113,10 +120,9 @@ export class SqliteStore {
     if (journal && now.journal?.ino !== journal.ino) return { isRemoved: true, reason: 'its journal was removed' };
     if (this.#run === undefined || this.isFileUnchanged) return undefined;
     // A program that restores a backup through SQLite writes only to the journal. So does another gateway, which costs nothing.
-    const hasNewContent = !isSame(now.file, file);
-    const reason = hasNewContent
-      ? damageIn(this.#file, this.#run, this.#seen, this.#recorded)
-      : this.#replacedContent();
+    const reason = isSame(now.file, file)
+      ? replacedContent(this.#database, this.#run, this.#seen)
+      : damageIn(this.#file, this.#run, this.#seen, this.#recorded);
     this.#lastStats = now;
     return reason === undefined ? undefined : { isRemoved: false, reason };
   }
@@ -359,11 +365,6 @@ export class SqliteStore {
       statSync(this.#file + suffix, { bigint: true, throwIfNoEntry: false }),
     );
     return { file, journal };
-  }
-
-  #replacedContent(): string | undefined {
-    const row = this.#database.prepare('SELECT seen FROM runs WHERE id = ?').get(this.#run ?? null);
-    return Number(row?.['seen'] ?? 0) < this.#seen ? 'its content was replaced' : undefined;
   }
 
   #recordRun(began: number, now: number): number {
