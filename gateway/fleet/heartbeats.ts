@@ -3,7 +3,7 @@ import type { BatchNumber, OutboxState } from '../usage/ledger/outbox.ts';
 import { type FleetRows, monotonicNow } from './fleetView.ts';
 import { forgetGateway } from './forget.ts';
 import { Members } from './members.ts';
-import { Membership, markGone } from './membership.ts';
+import { type GatewayIdentity, Membership, markGone } from './membership.ts';
 import type { Sql } from './postgres.ts';
 import { readSharedConfig, shareBrownouts, writeSharedConfig } from './sharedConfig.ts';
 import type { MembershipAnswer, MembershipCommand, MembershipReport } from './workerMessages.ts';
@@ -16,6 +16,7 @@ export class Heartbeats {
   readonly #store: Sql;
   readonly #settings: FleetSettings;
   readonly #post: (report: MembershipReport) => void;
+  readonly #onRegistered: (run: GatewayIdentity) => void;
   /** Checks the DNS name in `fleet.members`. */
   readonly #members: Members | undefined;
   /** The row of this gateway. */
@@ -30,11 +31,18 @@ export class Heartbeats {
   /** The last batch that the store has confirmed; undefined: none is known, or the store has lost it. */
   #acknowledged: BatchNumber | undefined;
 
-  constructor(store: Sql, settings: FleetSettings, post: (report: MembershipReport) => void) {
+  /** `onRegistered`: the store has a heartbeat of this run. */
+  constructor(
+    store: Sql,
+    settings: FleetSettings,
+    post: (report: MembershipReport) => void,
+    onRegistered: (run: GatewayIdentity) => void,
+  ) {
     const { members, silentAfter, start } = settings;
     this.#store = store;
     this.#settings = settings;
     this.#post = post;
+    this.#onRegistered = onRegistered;
     this.#members = members && new Members(members, silentAfter, start === 'serve');
   }
 
@@ -110,10 +118,12 @@ export class Heartbeats {
       this.#acknowledged ??= acknowledged;
     }
     const reason = await this.#membership.writeHeartbeat(state, this.#acknowledged);
-    if (reason === undefined) return;
-    // The loss is recorded. The batches that are missing cannot be sent again.
-    this.#acknowledged = undefined;
-    this.#post({ kind: 'setBack', reason });
+    if (reason !== undefined) {
+      // The loss is recorded. The batches that are missing cannot be sent again.
+      this.#acknowledged = undefined;
+      this.#post({ kind: 'setBack', reason });
+    }
+    this.#onRegistered(identity);
   }
 
   async #read(membership: Membership, { identity }: HeartbeatCommand): Promise<void> {

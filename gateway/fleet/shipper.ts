@@ -63,9 +63,11 @@ export class Shipper {
   readonly #events: ShipperEvents;
   readonly #stopping = new AbortController();
   #oldest: OutboxState['oldest'];
-  /** Its promise resolves when `#oldest` changes, or when the shipper is stopped. */
+  /** Its promise resolves when `#oldest` or `#registered` changes, or when the shipper is stopped. */
   #changed = Promise.withResolvers<void>();
   #failuresInARow = 0;
+  /** The run of which the store has a heartbeat. */
+  #registered: Pick<FleetBatch, 'instance' | 'epoch'> | undefined;
 
   /** `file`: the ledger. */
   constructor(store: Sql, file: string, events: ShipperEvents) {
@@ -78,8 +80,14 @@ export class Shipper {
   onOutbox(oldest: OutboxState['oldest']): void {
     if (oldest?.epoch === this.#oldest?.epoch && oldest?.seq === this.#oldest?.seq) return;
     this.#oldest = oldest;
-    this.#changed.resolve();
-    this.#changed = Promise.withResolvers();
+    this.#wake();
+  }
+
+  /** The store has a heartbeat of this run. `instance`, `epoch`: as in `FleetBatch`. */
+  onRegistered({ instance, epoch }: Pick<FleetBatch, 'instance' | 'epoch'>): void {
+    if (instance === this.#registered?.instance && epoch === this.#registered.epoch) return;
+    this.#registered = { instance, epoch };
+    this.#wake();
   }
 
   /** Resolves after `stop`. */
@@ -102,13 +110,26 @@ export class Shipper {
     this.#changed.resolve();
   }
 
+  #wake(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+
+  /**
+   * With its first heartbeat, a run compares the store with what it remembers. A batch that the store took before that would prove
+   * nothing about the counts from before this run.
+   */
+  #isRegistered({ instance, epoch }: FleetBatch): boolean {
+    return instance === this.#registered?.instance && epoch <= this.#registered.epoch;
+  }
+
   async #sendOldest(): Promise<void> {
     try {
       const batch = readOldestBatch(this.#file);
-      if (batch === undefined) return void (await this.#awaitRemoval());
+      if (batch === undefined || !this.#isRegistered(batch)) return void (await this.#awaitChange());
       const outcome = await writeBatch(this.#store, batch, this.#events.queue);
       this.#failuresInARow = 0;
-      const removal = this.#awaitRemoval();
+      const removal = this.#awaitChange();
       this.#events.onSent(batch, outcome);
       await removal;
     } catch (error) {
@@ -117,8 +138,8 @@ export class Shipper {
     }
   }
 
-  /** Waits until the ledger has removed the oldest batch, at most `removalMs`. */
-  async #awaitRemoval(): Promise<void> {
+  /** Waits until the ledger has removed the oldest batch, or a run is registered, at most `removalMs`. */
+  async #awaitChange(): Promise<void> {
     const limit = new AbortController();
     const signal = AbortSignal.any([limit.signal, this.#stopping.signal]);
     await Promise.race([this.#changed.promise, sleep(removalMs, undefined, { signal }).catch(() => {})]);

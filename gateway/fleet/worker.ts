@@ -45,7 +45,7 @@ const shipper = new Shipper(store, ledger.store, {
   onRefused: (reason) => post({ kind: 'refused', reason }),
   queue,
 });
-const heartbeats = new Heartbeats(store, settings, post);
+const heartbeats = new Heartbeats(store, settings, post, (run) => shipper.onRegistered(run));
 
 async function maintain(): Promise<void> {
   try {

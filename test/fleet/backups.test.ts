@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { schemaName } from '../../gateway/fleet/schema.ts';
 import { eventually } from '../support/eventually.ts';
@@ -17,6 +19,8 @@ import {
 import { query } from './startMember.ts';
 
 // What docs/backup.md says about the store of a fleet, with real servers and gateways. Before each event, all places say yes.
+
+const movedUnseen = /The shared store was moved, restored or promoted while no gateway was running/;
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -48,6 +52,22 @@ async function caughtUp(primary: PostgresServer, standby: PostgresServer): Promi
   await eventually(async () =>
     expect(await ask(standby.port, `SELECT pg_last_wal_replay_lsn() >= '${written}' AS lsn`)).toBe(true),
   );
+}
+
+/** A fleet without gateways, whose store was restored from a dump. A call came after the dump, and its ledger file is lost, too. */
+async function restoreWithoutLastCall(): Promise<Fleet> {
+  const fleet = await createFleet(server);
+  const one = await fleet.start('gw-1');
+  await expectYes(one, fleet);
+  await kill(one, 'SIGTERM');
+  await waitForState(fleet.store, 'gw-1', 'left_at IS NOT NULL');
+  const restore = await dump(fleet.store, { recreate: true });
+  const two = await fleet.start('gw-1', { folder: one.folder });
+  await call(two);
+  await kill(two, 'SIGTERM');
+  await waitForState(fleet.store, 'gw-1', 'left_at IS NOT NULL');
+  await restore();
+  return fleet;
 }
 
 async function startStandby(primary: PostgresServer) {
@@ -104,20 +124,28 @@ describe('no yes', () => {
   });
 
   it('after a restore from a dump that was made while no gateway ran, with new gateways', async () => {
-    const fleet = await createFleet(server);
-    const one = await fleet.start('gw-1');
-    await expectYes(one, fleet);
-    await kill(one, 'SIGTERM');
-    await waitForState(fleet.store, 'gw-1', 'left_at IS NOT NULL');
-    const restore = await dump(fleet.store, { recreate: true });
-    const two = await fleet.start('gw-1', { folder: one.folder });
-    await call(two);
-    await kill(two, 'SIGTERM');
-    await waitForState(fleet.store, 'gw-1', 'left_at IS NOT NULL');
-    await restore();
-    // Its ledger file is lost, too, so nobody remembers the call.
-    const three = await fleet.start('gw-1');
-    await expectNoYes(three, fleet, /The shared store was moved, restored or promoted while no gateway was running/);
+    const fleet = await restoreWithoutLastCall();
+    await expectNoYes(await fleet.start('gw-1'), fleet, movedUnseen);
+  });
+
+  it('after such a restore, if the first heartbeat of the new gateway is late', async () => {
+    const fleet = await restoreWithoutLastCall();
+    const writers = () => query(fleet.store, `SELECT 1 FROM ${schemaName}.writers`);
+    const before = (await writers()).length;
+    const heartbeats = new Client({ connectionString: fleet.store });
+    await heartbeats.connect();
+    await heartbeats.query(`BEGIN; LOCK TABLE ${schemaName}.gateways IN EXCLUSIVE MODE`);
+    const gateway = await fleet.start('gw-1', { fleet: { start: 'serve', silent_after: '1m' } });
+    await call(gateway, 'v2');
+    const isSent = async () => (await writers()).length > before;
+    // If the counts do not wait for the heartbeat, they usually arrive within one second.
+    for (let tries = 0; tries < 30 && !(await isSent()); tries += 1) await sleep(100);
+    // The connection of the first heartbeat is lost. The next one knows of these counts, but of none from before this run.
+    await query(fleet.store, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'`);
+    await heartbeats.query('COMMIT');
+    await heartbeats.end();
+    await eventually(() => expectNoYes(gateway, fleet, movedUnseen));
+    await eventually(async () => expect(await isSent()).toBe(true));
   });
 });
 

@@ -39,7 +39,8 @@ function beating(settings: Partial<FleetSettings> = {}) {
     spool: 1,
   } as const;
   const reports: MembershipReport[] = [];
-  const heartbeats = new Heartbeats(sql, { members: undefined, ...defaults, ...settings }, (one) => reports.push(one));
+  const report = (one: MembershipReport): unknown => reports.push(one);
+  const heartbeats = new Heartbeats(sql, { members: undefined, ...defaults, ...settings }, report, () => {});
   const beat = (state = busy, who = me): void =>
     heartbeats.onCommand({ kind: 'heartbeat', identity: who, state, acknowledged: undefined });
   const last = () => reports.findLast(({ kind }) => kind === 'gateways') as MembershipReport & { kind: 'gateways' };

@@ -27,5 +27,7 @@ export async function openMember(
   if (snapshot.fleet === undefined) throw new Error('the snapshot has no fleet');
   const ledger = await ThreadedLedger.open(ledgerSettingsOf(snapshot), notice);
   const fleet = await Fleet.start(snapshot.fleet, { ledger, notice, ...(worker && { worker }) });
+  // Counts are sent only after the first heartbeat. Not awaited: the store may be down.
+  void fleet.member.register(snapshot, Date.now);
   return { fleet, ledger };
 }

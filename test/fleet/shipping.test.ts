@@ -214,7 +214,7 @@ it('brings the losses of single versions, once and with their counts, and others
   proxy.restore();
   await isEmpty(member);
   expect(await reader.coverage('v2')).toEqual(coveredBefore);
-  const reason = 'Calls may be missing: a worker ended.';
+  const reason = 'Calls may be missing: a worker ended (gateway gw-1).';
   // The gateway may have started less than a second ago.
   const sinceAtLeast = (end: number): number => Math.max(end, coveredBefore.since ?? 0);
   expect(await reader.coverage('v1')).toEqual({
