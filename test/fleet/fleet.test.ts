@@ -112,7 +112,8 @@ it('reports once that it cannot compare its configuration with that of the fleet
   const { fleet, notices } = await startMember(store);
   const withSunset = (sunset: string) =>
     snapshotFrom({ routes: { '/v1': { upstream: 'http://127.0.0.1:1', deprecation: '2026-01-01', sunset } } });
-  await eventually(() => expect(fleet.isStoreUp).toBe(true));
+  // Otherwise the comparison at the start may come too early for an answer of the store.
+  await eventually(() => expect(fleet.member.memory).toBeDefined());
   const [announced, current] = [withSunset('2031-01-01'), withSunset('2030-01-01')];
   const postgres = await Postgres.open({ store, passwordFile: undefined });
   await writeSharedConfig(postgres, {
