@@ -11,6 +11,7 @@ import type { Clock } from '../shared/clock.ts';
 import type { AccessCheck } from './guard.ts';
 import type { LastUse } from './lastUse.ts';
 import type { LedgerClient } from './reading/ledgerClient.ts';
+import type { FeatureStatusJson } from './statusJson.ts';
 
 export type FleetOperations = Pick<
   FleetMember,
@@ -40,7 +41,7 @@ export interface AdminSources extends LiveSources {
 /** What a feature shows on the admin listener. */
 export interface AdminFeature {
   /** Its members of `GET /api/status`. */
-  status?(): Readonly<Record<string, unknown>>;
+  status?(): FeatureStatusJson;
   /** The metrics that are not counted, but computed from its state. */
   metrics?(): readonly MetricValues[];
   routes?(context: AdminContext): Router;

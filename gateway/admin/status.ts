@@ -5,19 +5,32 @@ import { unreachableVersions } from '../lifecycle/unreachableVersions.ts';
 import type { AnsweringGateway } from '../observability/answeringGateway.ts';
 import type { RecentTraffic } from '../observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport, TargetReport, VersionReport } from '../observability/report.ts';
-import { isoTextOrNull } from '../shared/instant.ts';
+import { isoText, isoTextOrNull } from '../shared/instant.ts';
 import { addressesOf } from '../shared/targetAddress.ts';
 import { plural } from '../shared/text.ts';
 import type { LedgerState } from '../usage/ledger/writableLedger.ts';
 import type { AdminContext, FleetOperations } from './operations.ts';
+import type {
+  AdapterJson,
+  ConfigJson,
+  FeatureStatusJson,
+  GatewayIdentityJson,
+  LedgerJson,
+  StatusJson,
+  TargetJson,
+  TrafficJson,
+  VersionJson,
+  WorkerJson,
+} from './statusJson.ts';
 
 /** The body of `GET /api/status`. */
-export async function statusOf({ source, operations, lastUse, traffic }: AdminContext): Promise<object> {
+export async function statusOf({ source, operations, lastUse, traffic }: AdminContext): Promise<StatusJson> {
   const { configuration, live, clock, features } = operations;
   const isSampleDue = traffic.isDue;
   const reported = await live.report({ withMetrics: isSampleDue });
   if (isSampleDue) traffic.add(reported);
   const report = await lastUse.addTo(reported, source.current, clock.now());
+  const ofFeatures: FeatureStatusJson = Object.assign({}, ...features.map((feature) => feature.status?.()));
   return {
     gateway: gatewayStatus(operations.identity?.()),
     config: configStatus(configuration.status),
@@ -25,32 +38,32 @@ export async function statusOf({ source, operations, lastUse, traffic }: AdminCo
     usage: ledgerStatus(live.ledger, clock.now()),
     versions: versionList(source.current, report, clock.now(), live.fleet, configuration.status),
     traffic: trafficStatus(traffic.recent),
-    ...Object.assign({}, ...features.map((feature) => feature.status?.())),
+    ...ofFeatures,
   };
 }
 
 /** Null: it is embedded in another program. */
-function gatewayStatus(gateway: AnsweringGateway | undefined): object | null {
+function gatewayStatus(gateway: AnsweringGateway | undefined): GatewayIdentityJson | null {
   if (gateway === undefined) return null;
   const { name, host, admin, file } = gateway;
   return { name, host, admin, file };
 }
 
-function configStatus({ fingerprint, generation, loadedAt, trigger, forced, lastFailure }: ConfigStatus): object {
+function configStatus({ fingerprint, generation, loadedAt, trigger, forced, lastFailure }: ConfigStatus): ConfigJson {
   return {
     fingerprint,
     generation,
-    loaded_at: isoTextOrNull(loadedAt),
+    loaded_at: isoText(loadedAt),
     trigger,
     forced,
-    last_failure: lastFailure ? { ...lastFailure, at: isoTextOrNull(lastFailure.at) } : null,
+    last_failure: lastFailure ? { ...lastFailure, at: isoText(lastFailure.at) } : null,
   };
 }
 
-function workerList({ workers }: ServingReport): object[] {
+function workerList({ workers }: ServingReport): WorkerJson[] {
   return workers.map(({ pid, since, unresponsiveSince }) => ({
     pid,
-    since: isoTextOrNull(since),
+    since: isoText(since),
     unresponsive_since: isoTextOrNull(unresponsiveSince),
   }));
 }
@@ -62,7 +75,7 @@ const recentIncidentMs = 24 * 3_600_000;
 function ledgerStatus(
   ledger: Pick<LedgerState, 'problem' | 'lastIncident' | 'unwrittenRows'> | undefined,
   now: number,
-): object | null {
+): LedgerJson | null {
   if (!ledger) return null;
   const { problem, lastIncident, unwrittenRows } = ledger;
   const isRecent = lastIncident && Math.abs(now - lastIncident.at) < recentIncidentMs;
@@ -71,7 +84,7 @@ function ledgerStatus(
 }
 
 /** Null: the rates are not known yet. */
-function trafficStatus(recent: RecentTraffic | undefined): object | null {
+function trafficStatus(recent: RecentTraffic | undefined): TrafficJson | null {
   if (!recent) return null;
   return {
     span_ms: Math.round(recent.spanMs),
@@ -96,7 +109,7 @@ function versionList(
   now: number,
   fleet: FleetOperations | undefined,
   { formerTargets = new Map() }: ConfigStatus,
-): object[] {
+): VersionJson[] {
   const { sortedVersions, versions } = snapshot;
   const unreachable = new Map(unreachableVersions(snapshot, report, now).map((one) => [one.version, one]));
   // An unresponsive worker does not report its requests in flight.
@@ -105,7 +118,7 @@ function versionList(
     name: string,
     version: Version | undefined,
     versionReport: VersionReport | undefined,
-  ): object => {
+  ): VersionJson => {
     const targets = version?.targets ?? versionReport?.targets ?? [];
     const hasEnded = version === undefined || stageOf(version, now) === 'retired' || isServedByAdapter(version, now);
     const former = hasEnded ? (formerTargets.get(name) ?? []) : [];
@@ -189,7 +202,7 @@ function versionStatus(
     readonly isInFleet: boolean;
     readonly blockers: readonly StopBlocker[];
   },
-): object {
+): Omit<VersionJson, 'unreachable' | 'stopped_before_retired' | 'targets'> {
   const stage = version ? stageOf(version, now) : 'removed';
   const inFlight = report?.inFlight ?? 0;
   const waiting = report?.waiting ?? 0;
@@ -209,7 +222,7 @@ function versionStatus(
     waiting,
     last_served: isoTextOrNull(report?.lastInFlight),
     adapter: adapterStatus(version, report),
-    waivers: waivers.map(({ client, until, reason }) => ({ client, until: isoTextOrNull(until), reason })),
+    waivers: waivers.map(({ client, until, reason }) => ({ client, until: isoText(until), reason })),
     safe_to_stop: safe === 'yes',
     // False: its backends may be safe to stop.
     known: safe !== 'not known',
@@ -227,14 +240,14 @@ function requestsToOwnBackend(report: VersionReport | undefined): number {
 }
 
 /** Null: the version has no adapter, or the adapter is off. */
-function adapterStatus(version: Version | undefined, report: VersionReport | undefined): object | null {
+function adapterStatus(version: Version | undefined, report: VersionReport | undefined): AdapterJson | null {
   const { adapter } = version ?? {};
   if (adapter === undefined || adapter.mode === 'off') return null;
-  const failures = (report?.adapterFailures ?? []).map((one) => ({ ...one, at: isoTextOrNull(one.at) }));
+  const failures = (report?.adapterFailures ?? []).map((one) => ({ ...one, at: isoText(one.at) }));
   return { from: adapter.from, mode: adapter.mode, failures, not_adapted: report?.notAdapted ?? 0 };
 }
 
-function targetStatus(target: TargetReport): object {
+function targetStatus(target: TargetReport): TargetJson {
   return {
     url: target.url,
     health: target.health,

@@ -10,7 +10,7 @@ import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { OutboxState } from '../usage/ledger/outbox.ts';
 import type { ThreadedLedger } from '../usage/ledger/threadedLedger.ts';
 import type { UsageBatch } from '../usage/usageRow.ts';
-import { fleetGauges } from './fleetJson.ts';
+import { type FleetStatusJson, fleetGauges } from './fleetJson.ts';
 import { FleetMember } from './fleetMember.ts';
 import { StoreError } from './postgres.ts';
 import { UnsentCounts } from './unsent.ts';
@@ -160,7 +160,7 @@ export class Fleet {
   }
 
   /** As `GET /api/status` lists it. */
-  json(): object {
+  json(): FleetStatusJson {
     return { ...this.member.status(), refusal: this.member.refusal ?? null };
   }
 

@@ -14,6 +14,12 @@ export interface FleetJson {
   readonly gateways: readonly GatewayJson[];
 }
 
+/** The fleet in `GET /api/status`. */
+export interface FleetStatusJson extends FleetJson {
+  /** Why this gateway must not become ready, in lines. Null: it may. */
+  readonly refusal: readonly string[] | null;
+}
+
 export interface GatewayJson {
   readonly name: string;
   readonly state: InstanceState;

@@ -27,6 +27,15 @@ export interface NotifyStatus {
   readonly recent: readonly (Omit<QueuedEvent, 'receiver'> & { readonly host: string })[];
 }
 
+/** `NotifyStatus` in `GET /api/status`. Times are RFC 3339 or null. */
+export interface NotifyJson {
+  readonly problem: string | null;
+  readonly recent: readonly (Omit<NotifyStatus['recent'][number], 'at' | 'nextAt'> & {
+    readonly at: string;
+    readonly next_at: string | null;
+  })[];
+}
+
 /** The result of a test event for one receiver. */
 export interface NotifyTest {
   readonly host: string;

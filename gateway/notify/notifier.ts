@@ -3,10 +3,17 @@ import { Worker } from 'node:worker_threads';
 import type { Snapshot } from '../config/snapshot.ts';
 import { type AnsweringGateway, gatewayFields } from '../observability/answeringGateway.ts';
 import type { Clock } from '../shared/clock.ts';
-import { isoTextOrNull } from '../shared/instant.ts';
+import { isoText, isoTextOrNull } from '../shared/instant.ts';
 import { threadFile } from '../shared/packageFiles.ts';
 import { OutageNotices } from '../usage/ledger/outage.ts';
-import type { DispatcherSettings, NotifyCommand, NotifyReport, NotifyStatus, NotifyTest } from './dispatcher.ts';
+import type {
+  DispatcherSettings,
+  NotifyCommand,
+  NotifyJson,
+  NotifyReport,
+  NotifyStatus,
+  NotifyTest,
+} from './dispatcher.ts';
 import {
   brownoutEvents,
   dateEvents,
@@ -96,13 +103,13 @@ export class Notifier {
     void this.check();
   }
 
-  /** For the admin API. Instants as RFC 3339. */
-  status(): object {
+  /** For the admin API. */
+  status(): NotifyJson {
     const { problem, recent } = this.#status;
     return {
       problem: problem ?? null,
       recent: recent.map(({ at, nextAt, ...row }) => ({
-        at: isoTextOrNull(at),
+        at: isoText(at),
         ...row,
         next_at: isoTextOrNull(nextAt ?? undefined),
       })),

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { LiveFacts } from '../evidence/callEvidence.ts';
 import { type MetricValues, metricOf } from '../observability/exposition.ts';
 import type { MetricName } from '../observability/metricTable.ts';
-import { isoTextOrNull, rfc3339 } from '../shared/instant.ts';
+import { isoText, rfc3339 } from '../shared/instant.ts';
 import { inWholeUnits, plural, printable, printableExcerpt } from '../shared/text.ts';
 import { evidenceUntil } from '../usage/callFacts.ts';
 import type { FirstCall, UsageQueries } from '../usage/usageQueries.ts';
@@ -195,10 +195,19 @@ export async function freezeNote(
   return { code: 'freeze', text: `${text} ${list}` };
 }
 
-/** As `GET /api/status` lists it. */
-export function freezeJson({ version, from, mode, state, reason, known, newClients }: FreezeStatus): object {
+/** A freeze in `GET /api/status`. */
+export interface FreezeJson extends Pick<FreezeStatus, 'version' | 'mode' | 'state'> {
+  /** RFC 3339 */
+  readonly from: string;
+  /** Why the freeze is inactive. */
+  readonly reason: string | null;
+  readonly known_clients: number | null;
+  readonly new_clients: number;
+}
+
+export function freezeJson({ version, from, mode, state, reason, known, newClients }: FreezeStatus): FreezeJson {
   const counts = { known_clients: known ?? null, new_clients: newClients };
-  return { version, from: isoTextOrNull(from), mode, state, reason: reason ?? null, ...counts };
+  return { version, from: isoText(from), mode, state, reason: reason ?? null, ...counts };
 }
 
 export function freezeGauges(freezes: readonly FreezeStatus[]): MetricValues[] {

@@ -7,6 +7,7 @@ import { type VersionWatch, watchStatus } from '../../gateway/editWatch/watchSta
 import { type FleetJson, fleetJson } from '../../gateway/fleet/fleetJson.ts';
 import { instancesOf } from '../../gateway/fleet/fleetView.ts';
 import type { GatewayRow } from '../../gateway/fleet/membership.ts';
+import type { NotifyJson } from '../../gateway/notify/dispatcher.ts';
 import { Metrics } from '../../gateway/observability/metrics.ts';
 import { TrafficSamples } from '../../gateway/observability/recentTraffic.ts';
 import type { ConfigStatus, TargetReport, WorkerReport } from '../../gateway/observability/report.ts';
@@ -49,7 +50,7 @@ export interface Scene {
   /** What became of the requests after the last edits. */
   editWatches: readonly VersionWatch[];
   /** Undefined: no webhook is configured. */
-  notify?: object | undefined;
+  notify?: NotifyJson | undefined;
   readonly listener: RequestListener;
 }
 

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Option } from 'commander';
+import type { StatusJson, VersionJson } from '../../admin/statusJson.ts';
 import { formatFault } from '../../config/fault.ts';
 import { replacedLinkFault } from '../../config/location.ts';
 import { systemClock } from '../../shared/clock.ts';
@@ -16,14 +17,7 @@ import {
   type TimeArgument,
   timeoutArgument,
 } from '../options.ts';
-import {
-  type RunningStatus,
-  type RunningVersion,
-  readStatus,
-  statusAsText,
-  unresponsiveWorkers,
-  waivedClientsText,
-} from '../output/statusReport.ts';
+import { readStatus, statusAsText, unresponsiveWorkers, waivedClientsText } from '../output/statusReport.ts';
 import { painter, printedJson, widthOf } from '../output/terminal.ts';
 
 interface StatusOptions extends AdminEndpointOptions {
@@ -77,12 +71,12 @@ const [shortestPollMs, longestPollMs] = [1000, 10_000];
 async function waitUntilSafe(
   name: string,
   timeout: TimeArgument,
-  pollStatus: (timeoutMs: number) => Promise<RunningStatus>,
+  pollStatus: (timeoutMs: number) => Promise<StatusJson>,
   { endpoint, format }: { readonly endpoint: AdminEndpoint; readonly format: 'text' | 'json' },
   io: Io,
 ): Promise<ExitCode> {
   const until = systemClock.now() + timeout.ms;
-  const end = (code: ExitCode, words: string, version?: RunningVersion): ExitCode => {
+  const end = (code: ExitCode, words: string, version?: VersionJson): ExitCode => {
     if (format === 'json' && version) io.stdout.write(printedJson({ ...version, ...gatewayJson(endpoint) }));
     if (code !== 0) io.stderr.write(`${words}\n`);
     else if (format === 'text') io.stdout.write(`${words}\n`);
@@ -119,23 +113,23 @@ async function waitUntilSafe(
   }
 }
 
-function adaptedInWords({ version, adapter }: RunningVersion): string {
+function adaptedInWords({ version, adapter }: VersionJson): string {
   return printable(`/${version} is served by an adapter from /${adapter?.from}`);
 }
 
-function unknownInFleet(version: RunningVersion): string {
+function unknownInFleet(version: VersionJson): string {
   const backend = printable(`/${version.version}`);
   return `${adaptedInWords(version)} here. Other gateways of the fleet may still use the backend of ${backend}.`;
 }
 
-function safeInWords(version: RunningVersion, isAdapted: boolean): string {
+function safeInWords(version: VersionJson, isAdapted: boolean): string {
   return isAdapted
     ? `${adaptedInWords(version)}, 0 requests in flight to its own backend, safe to stop the backend`
     : `/${version.version}: 0 requests in flight, safe to stop`;
 }
 
 /** What blocks the stop: `gw-2 still serves it, gw-3 not heard for 41 s`. Without blockers, the number of open requests. */
-function stateInWords(version: RunningVersion, isAdapted: boolean): string {
+function stateInWords(version: VersionJson, isAdapted: boolean): string {
   const { in_flight: inFlight, waiting, blocked_by: blockers = [] } = version;
   if (blockers.length > 0) return blockers.map((one) => printable(one)).join(', ');
   if (isAdapted) return `${plural(requestsToOwnBackend(version), 'request')} in flight to its own backend`;
@@ -143,16 +137,16 @@ function stateInWords(version: RunningVersion, isAdapted: boolean): string {
 }
 
 /** Its own targets are reported as `removed` while they have open requests. */
-function requestsToOwnBackend({ waiting, targets }: RunningVersion): number {
+function requestsToOwnBackend({ waiting, targets }: VersionJson): number {
   const ownTargets = targets.filter(({ health }) => health === 'removed');
   return ownTargets.reduce((sum, target) => sum + target.in_flight, waiting);
 }
 
-function unknownVersion(name: string, versions: readonly RunningVersion[]): string {
+function unknownVersion(name: string, versions: readonly VersionJson[]): string {
   const versionList = versions.map(({ version }) => printable(`/${version}`)).join(', ');
   return `The gateway has no version /${printable(name)}.  It has ${versionList === '' ? 'none' : versionList}.`;
 }
 
-function stillServed({ version, stage }: RunningVersion): string {
+function stillServed({ version, stage }: VersionJson): string {
   return printable(`/${version} is still served (${stage}).  Retire it first: set retired: true in routes.yaml.`);
 }

@@ -1,5 +1,4 @@
-import type { EditWatchStatus } from '../../editWatch/watchStatus.ts';
-import type { FleetJson } from '../../fleet/fleetJson.ts';
+import type { StatusJson, TargetJson, VersionJson } from '../../admin/statusJson.ts';
 import { waiverWords } from '../../lifecycle/stage.ts';
 import { dateText } from '../../shared/instant.ts';
 import { isMap } from '../../shared/json.ts';
@@ -8,115 +7,15 @@ import { type AdminClient, type JsonObject, notAGateway } from '../adminClient.t
 import { fleetSummary } from './fleetText.ts';
 import { type Paint, table } from './terminal.ts';
 
-/** The response of `/api/status`. Times are RFC 3339 or null. */
-export interface RunningStatus {
-  readonly config: {
-    readonly fingerprint: string;
-    readonly generation: number;
-    readonly loaded_at: string;
-    readonly trigger: string;
-    readonly last_failure: {
-      readonly at: string;
-      readonly trigger: string;
-      readonly reasons: readonly string[];
-    } | null;
-  };
-  /** Absent in earlier releases. */
-  readonly edit_watch?: readonly EditWatchStatus[];
-  /** null: usage is not recorded. */
-  readonly usage?: { readonly problem: string | null; readonly held_rows: number } | null;
-  /** Absent in earlier releases. */
-  readonly workers?: readonly RunningWorker[];
-  readonly versions: readonly RunningVersion[];
-  /** Absent in earlier releases. */
-  readonly freezes?: readonly RunningFreeze[];
-  /** null or absent: the gateway is not in a fleet. */
-  readonly fleet?: (FleetJson & { readonly refusal: readonly string[] | null }) | null;
-}
-
-export interface RunningWorker {
-  readonly pid: number;
-  /** null: the worker responds. */
-  readonly unresponsive_since?: string | null;
-}
-
-export interface RunningVersion {
-  /** The path segment: `v1`. */
-  readonly version: string;
-  /** A stage of the lifecycle, or `removed`. */
-  readonly stage: string;
-  readonly deprecation: string | null;
-  readonly sunset: string | null;
-  readonly in_flight: number;
-  readonly waiting: number;
-  readonly last_served: string | null;
-  readonly safe_to_stop: boolean;
-  /** False: it may be safe to stop. Absent in earlier releases. */
-  readonly known?: boolean;
-  /** The clients that a retired version still serves, the earliest end first. Absent in earlier releases. */
-  readonly waivers?: readonly { readonly client: string; readonly until: string; readonly reason: string }[];
-  /** null: nothing is adapted. Absent in earlier releases. */
-  readonly adapter?: RunningAdapter | null;
-  /** What still uses the backend of the version: other gateways of the fleet, and adapters. */
-  readonly blocked_by?: readonly string[];
-  /** None of its targets can be reached. */
-  readonly unreachable: boolean;
-  /** Unreachable, deprecated, and its successor is reachable. */
-  readonly stopped_before_retired: boolean;
-  readonly targets: readonly RunningTarget[];
-}
-
-export interface RunningAdapter {
-  /** The version whose backend answers: `v2`. */
-  readonly from: string;
-  readonly mode: string;
-  /** The failures by route. `pointer` and `at`: place and time of the last one. */
-  readonly failures: readonly {
-    readonly route: string;
-    readonly count: number;
-    readonly pointer: string;
-    readonly at: string;
-  }[];
-  /** Requests that were answered 410, because the adapter does not serve their route. Absent in earlier releases. */
-  readonly not_adapted?: number;
-}
-
-export interface RunningFreeze {
-  readonly version: string;
-  readonly from: string;
-  readonly mode: string;
-  /** scheduled, reading (the known clients are read from the ledger), active or inactive. */
-  readonly state: string;
-  /** Why the freeze is inactive. */
-  readonly reason: string | null;
-  readonly known_clients: number | null;
-  readonly new_clients: number;
-}
-
-export interface RunningTarget {
-  readonly url: string;
-  /** not tried, healthy, failing, ejected or removed. */
-  readonly health: string;
-  /** The first failed contact since the last success. Absent in earlier releases. */
-  readonly failing_since?: string | null;
-  readonly ejected_until: string | null;
-  /** null: not contacted yet. */
-  readonly reachable: boolean | null;
-  readonly last_error?: string | null;
-  readonly last_error_at?: string | null;
-  readonly in_flight: number;
-  readonly connections: number;
-}
-
 /** @param endpointName names the gateway in an error @throws AdminError */
-export async function readStatus(admin: AdminClient, endpointName: string, timeoutMs?: number): Promise<RunningStatus> {
+export async function readStatus(admin: AdminClient, endpointName: string, timeoutMs?: number): Promise<StatusJson> {
   const answer = await admin.get('/api/status', timeoutMs);
   if (!isStatus(answer)) throw notAGateway(endpointName);
   return answer;
 }
 
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
-function isStatus(answer: unknown): answer is RunningStatus {
+function isStatus(answer: unknown): answer is StatusJson {
   if (!isMap(answer)) return false;
   const { config, versions } = answer;
   return isMap(config) && hasTexts(config, 'fingerprint', 'loaded_at', 'trigger') && isListOfVersions(versions);
@@ -132,7 +31,7 @@ function hasTexts(record: JsonObject, ...names: string[]): boolean {
 }
 
 /** A line for each worker that does not respond. The current counts of such a worker are unknown. */
-export function unresponsiveWorkers({ workers = [] }: RunningStatus): string[] {
+export function unresponsiveWorkers({ workers }: StatusJson): string[] {
   return workers
     .filter(({ unresponsive_since }) => typeof unresponsive_since === 'string')
     .map(({ pid, unresponsive_since }) => `worker ${pid} has not answered since ${unresponsive_since}`);
@@ -145,12 +44,7 @@ const triggerTexts: Readonly<Record<string, string>> = {
   admin: 'by the admin API',
 };
 
-export function statusAsText(
-  status: RunningStatus,
-  now: number,
-  paint: Paint,
-  width = Number.POSITIVE_INFINITY,
-): string {
+export function statusAsText(status: StatusJson, now: number, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const { config, versions, usage } = status;
   const lines = [
     ...configLines(config, now, paint),
@@ -167,7 +61,7 @@ export function statusAsText(
   return `${[...lines, ...alarms(versions, paint)].join('\n')}\n`;
 }
 
-function configLines(config: RunningStatus['config'], now: number, paint: Paint): string[] {
+function configLines(config: StatusJson['config'], now: number, paint: Paint): string[] {
   const { fingerprint, generation, loaded_at: loaded, trigger, last_failure: failure } = config;
   const id = printable(fingerprint.slice(0, 12));
   const lines = [
@@ -180,7 +74,7 @@ function configLines(config: RunningStatus['config'], now: number, paint: Paint)
 }
 
 /** What became of the requests since the last edits: first the versions whose share of lost requests has jumped. */
-function editWatchLines(watches: RunningStatus['edit_watch'] = [], paint: Paint): string[] {
+function editWatchLines(watches: StatusJson['edit_watch'] = [], paint: Paint): string[] {
   const jumped = watches.filter((watch) => watch.jumped === 'yes');
   const others = watches.filter((watch) => watch.jumped !== 'yes');
   return [
@@ -203,14 +97,14 @@ function editWatchLines(watches: RunningStatus['edit_watch'] = [], paint: Paint)
 }
 
 /** Empty while the ledger works. */
-function usageLines(usage: RunningStatus['usage'], paint: Paint): string[] {
+function usageLines(usage: StatusJson['usage'], paint: Paint): string[] {
   if (!usage || (usage.problem === null && usage.held_rows === 0)) return [];
   const { problem, held_rows: unwrittenRows } = usage;
   const waiting = unwrittenRows === 0 ? '' : `  ${plural(unwrittenRows, 'row')} in memory now.`;
   return [paint('yellow', `usage ledger: ${printable(problem ?? 'pending rows are being written.')}${waiting}`)];
 }
 
-function fleetLines(fleet: RunningStatus['fleet'], paint: Paint): string[] {
+function fleetLines(fleet: StatusJson['fleet'], paint: Paint): string[] {
   if (!fleet) return [];
   const isInAgreement = fleet.problem === null && fleet.config_skew === 0;
   const areAllHeard = fleet.gateways.every(({ state }) => state !== 'silent');
@@ -221,7 +115,7 @@ function fleetLines(fleet: RunningStatus['fleet'], paint: Paint): string[] {
   return [...lines, paint('red', heading), ...fleet.refusal.map((line) => `  ${printable(line)}`)];
 }
 
-function freezeLines(freezes: RunningStatus['freezes'] = [], paint: Paint): string[] {
+function freezeLines(freezes: StatusJson['freezes'] = [], paint: Paint): string[] {
   return freezes.map(({ version, from, mode, state, reason, known_clients: known, new_clients: newClients }) => {
     const name = printable(`/${version}`);
     if (state === 'inactive')
@@ -238,7 +132,7 @@ function triggerText(trigger: string): string {
   return triggerTexts[trigger] ?? `by ${printable(trigger)}`;
 }
 
-function versionLines(versions: readonly RunningVersion[], now: number, width: number): string[] {
+function versionLines(versions: readonly VersionJson[], now: number, width: number): string[] {
   if (versions.length === 0) return ['  no versions'];
   const heading = ['version', 'stage', 'deprecation', 'sunset', 'in flight now', 'waiting now', 'last served'];
   const rows = versions.map((one) => [
@@ -261,7 +155,7 @@ function versionLines(versions: readonly RunningVersion[], now: number, width: n
 }
 
 /** `/v1 is retired, and still served for 1 waived client: acme until 2027-09-01` */
-function waiverLines(versions: readonly RunningVersion[]): string[] {
+function waiverLines(versions: readonly VersionJson[]): string[] {
   const lines = versions.flatMap((one) => {
     const words = waivedClientsText(one);
     return words === undefined ? [] : [`/${printable(one.version)} is retired, and still served for ${words}`];
@@ -270,7 +164,7 @@ function waiverLines(versions: readonly RunningVersion[]): string[] {
 }
 
 /** `/v1 is served by an adapter from /v2`, and its failures. */
-function adapterLines(versions: readonly RunningVersion[], now: number, paint: Paint): string[] {
+function adapterLines(versions: readonly VersionJson[], now: number, paint: Paint): string[] {
   const lines = versions.flatMap(({ version, adapter }) => {
     if (adapter?.mode !== 'serve') return [];
     const name = printable(`/${version}`);
@@ -295,11 +189,11 @@ function adapterLines(versions: readonly RunningVersion[], now: number, paint: P
 }
 
 /** Undefined: the version serves no waived client. */
-export function waivedClientsText({ waivers = [] }: RunningVersion): string | undefined {
+export function waivedClientsText({ waivers }: VersionJson): string | undefined {
   return waiverWords(waivers.map(({ client, until }) => ({ client, until: Date.parse(until) })));
 }
 
-function targetCells(target: RunningTarget, now: number): string[] {
+function targetCells(target: TargetJson, now: number): string[] {
   return [
     printable(target.url),
     printable(healthInWords(target)),
@@ -309,7 +203,7 @@ function targetCells(target: RunningTarget, now: number): string[] {
   ];
 }
 
-function healthInWords({ health, failing_since: since, ejected_until: until, reachable }: RunningTarget): string {
+function healthInWords({ health, failing_since: since, ejected_until: until, reachable }: TargetJson): string {
   if (health === 'not tried') return 'not tried yet';
   if (health === 'healthy') return health;
   const sinceText = health === 'failing' && since ? ` since ${since}` : '';
@@ -318,17 +212,17 @@ function healthInWords({ health, failing_since: since, ejected_until: until, rea
 }
 
 /** Empty for a healthy target. */
-function lastError({ health, last_error: message, last_error_at: at }: RunningTarget, now: number): string {
+function lastError({ health, last_error: message, last_error_at: at }: TargetJson, now: number): string {
   if (!message || health === 'healthy') return '';
   return `${printable(message)}${at ? `, ${ago(Date.parse(at), now)}` : ''}`;
 }
 
-function alarms(versions: readonly RunningVersion[], paint: Paint): string[] {
+function alarms(versions: readonly VersionJson[], paint: Paint): string[] {
   const lines = versions.filter((one) => one.unreachable).map((one) => paint('red', printable(alarm(one))));
   return lines.length > 0 ? ['', ...lines] : [];
 }
 
-function alarm({ version, stopped_before_retired: stopped }: RunningVersion): string {
+function alarm({ version, stopped_before_retired: stopped }: VersionJson): string {
   if (!stopped) return `no target of /${version} can be reached: its clients get errors.`;
   const remedy = `Start it again, or set retired: true for /${version} in routes.yaml.`;
   return `/${version} was stopped before it was retired: its clients get errors.  ${remedy}`;

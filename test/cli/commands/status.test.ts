@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type RunningStatus, type RunningVersion, statusAsText } from '../../../gateway/cli/output/statusReport.ts';
+import type { StatusJson, VersionJson } from '../../../gateway/admin/statusJson.ts';
+import { statusAsText } from '../../../gateway/cli/output/statusReport.ts';
 import { ago } from '../../../gateway/shared/text.ts';
 import { refusedUrl, startTestGateway } from '../../support/gateway.ts';
 import { startFakeAdmin } from '../fakeAdmin.ts';
@@ -7,7 +8,7 @@ import { runIn } from '../io.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 
-const v1: RunningVersion = {
+const v1: VersionJson = {
   version: 'v1',
   stage: 'retired',
   deprecation: '2026-06-30T00:00:00.000Z',
@@ -15,6 +16,7 @@ const v1: RunningVersion = {
   in_flight: 2,
   waiting: 1,
   last_served: '2026-11-21T11:56:30.000Z',
+  waivers: [],
   safe_to_stop: false,
   unreachable: false,
   stopped_before_retired: false,
@@ -31,10 +33,18 @@ const target = {
 const v2 = { ...v1, version: 'v2', stage: 'active', deprecation: null, sunset: null, last_served: null };
 const v1Safe = { ...v1, in_flight: 0, waiting: 0, safe_to_stop: true };
 
-function statusOf(...versions: RunningVersion[]): RunningStatus {
+function statusOf(...versions: VersionJson[]): StatusJson {
   const loaded_at = '2026-11-21T10:00:00.000Z';
   return {
-    config: { fingerprint: '0123456789abcdef0123', generation: 3, loaded_at, trigger: 'file', last_failure: null },
+    config: {
+      fingerprint: '0123456789abcdef0123',
+      generation: 3,
+      loaded_at,
+      trigger: 'file',
+      forced: [],
+      last_failure: null,
+    },
+    workers: [],
     versions,
   };
 }
@@ -45,7 +55,7 @@ describe('the report', () => {
   it('does not announce a freeze that has begun while its known clients are read', () => {
     const freeze = { version: 'v1', from: '2026-11-20T00:00:00Z', mode: 'refuse', reason: null } as const;
     const counts = { known_clients: null, new_clients: 0 };
-    const text = (state: string) =>
+    const text = (state: 'scheduled' | 'reading') =>
       statusAsText({ ...statusOf(v1), freezes: [{ ...freeze, ...counts, state }] }, now, plain);
     expect(text('scheduled')).toContain('\n/v1 will be frozen from 2026-11-20T00:00:00Z on\n');
     expect(text('reading')).toContain('\nthe freeze of /v1 is not active yet: its known clients are being read\n');
@@ -193,7 +203,7 @@ it.each([[], ['--wait', 'v1']])('JSON has no control characters, with %j', async
 
 describe('--wait', () => {
   /** The status answers of a gateway, one after the other; the last one is repeated. */
-  async function wait(args: string[], ...answers: RunningVersion[][]) {
+  async function wait(args: string[], ...answers: VersionJson[][]) {
     let asked = 0;
     const admin = await startFakeAdmin((_req, res) => {
       const versions = answers[Math.min(asked++, answers.length - 1)] ?? [];

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type RunningStatus, type RunningVersion, statusAsText } from '../../../gateway/cli/output/statusReport.ts';
+import type { StatusJson, VersionJson } from '../../../gateway/admin/statusJson.ts';
+import { statusAsText } from '../../../gateway/cli/output/statusReport.ts';
 import { verdictAsMarkdown, verdictAsText } from '../../../gateway/cli/output/verdictText.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import { gatherFacts } from '../../../gateway/retirement/facts.ts';
@@ -126,7 +127,7 @@ it('status writes `now` beside each number', () => {
     in_flight: 3,
     connections: 5,
   };
-  const v1: RunningVersion = {
+  const v1: VersionJson = {
     version: 'v1',
     stage: 'deprecated',
     deprecation: '2026-06-30T00:00:00.000Z',
@@ -146,14 +147,16 @@ it('status writes `now` beside each number', () => {
     },
     waivers: [{ client: 'acme', until: '2027-09-01T00:00:00Z', reason: 'contract' }],
   };
-  const status: RunningStatus = {
+  const status: StatusJson = {
     config: {
       fingerprint: '0123456789abcdef0123',
       generation: 3,
       loaded_at: '2026-11-21T10:00:00.000Z',
       trigger: 'file',
+      forced: [],
       last_failure: null,
     },
+    workers: [],
     usage: { problem: null, held_rows: 12 },
     versions: [v1, { ...v1, version: 'v2', targets: [target] }],
     freezes: [

@@ -90,7 +90,7 @@ const retryAfterMs = { first: 2_000, longest: 30_000 };
 export class Retry {
   #action;
   #delayMs = retryAfterMs.first;
-  /** @type {number|undefined} */
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
   #timer;
 
   /** @param {() => void} action */
@@ -126,7 +126,7 @@ const reconnectAfterMs = { first: 1_000, longest: 30_000 };
 export function subscribeToStatus(listener) {
   /** @type {EventSource|undefined} */
   let source;
-  /** For the next event, or for the next attempt to connect. @type {number|undefined} */
+  /** For the next event, or for the next attempt to connect. @type {ReturnType<typeof setTimeout>|undefined} */
   let timer;
   let delayMs = reconnectAfterMs.first;
   const disconnect = () => {

@@ -22,7 +22,8 @@ const typingDelayMs = 250;
 export function clients(version, successor, isRetired, onQueryChange, renameButton) {
   let now = 0;
   let dayCount = 0;
-  let timer = 0;
+  /** @type {ReturnType<typeof setTimeout>|undefined} */
+  let timer;
   const labels = migrationLabels(version, successor);
   const table = sortable(
     `Clients of ${version}`,

@@ -3,26 +3,24 @@
 // candidate would answer the requests.
 
 /**
- * @typedef {{ url: string, health: string, failing_since?: string|null, ejected_until: string|null, reachable: boolean|null, in_flight: number, connections: number, last_error?: string|null, last_error_at?: string|null }} Target
- * @typedef {{ version: string, stage: string, deprecation: string|null, sunset: string|null, in_flight: number, waiting: number, last_served: string|null, waivers: object[], safe_to_stop: boolean, unreachable: boolean, stopped_before_retired: boolean, adapter?: Adapter|null, targets: Target[] }} VersionStatus
- * @typedef {{ from: string, mode: string, failures: { route: string, count: number, pointer: string, at: string }[], not_adapted?: number }} Adapter
- * @typedef {{ at: string, trigger: string, reasons: string[] }} Failure
- * @typedef {{ fingerprint: string, generation: number, loaded_at: string, trigger: string, forced: string[], last_failure: Failure|null }} Config
- * @typedef {{ problem: string|null, held_rows: number }} Ledger
- * @typedef {{ version: string, jumped: string, state: string, text: string, edits: { at: string, changes: string[] }[], undo: { text: string }[], undo_lines: number }} EditWatch
- * @typedef {{ gateway?: { name: string, admin: string, file: string }|null, config: Config, edit_watch?: EditWatch[], workers: { pid: number, since: string, unresponsive_since?: string|null }[], versions: VersionStatus[], usage?: Ledger|null, traffic?: Traffic|null, freezes?: Freeze[], brownouts?: BrownoutWindow[], fleet?: Fleet|null, notify?: Notify|null }} Status
- * @typedef {{ at: string, type: string, title: string, host: string, state: string, result: string|null, attempts: number, next_at: string|null }} Notification
- * @typedef {{ problem: string|null, recent: Notification[] }} Notify
- * @typedef {{ version: string, from: string, mode: string, state: string, reason: string|null, known_clients: number|null, new_clients: number }} Freeze
- * @typedef {{ version: string, at: string, until: string, clients: number, routes: string[]|null, state: string, reason: string|null }} BrownoutWindow
- * @typedef {{ name: string, state: string, heard: string|null, release: string|null, config: string|null, config_differs: boolean, ready: boolean, problem: string|null, in_flight: number, spooled: number, clock_skew_ms: number, clock_differs: boolean, gone_reason: string|null }} FleetGateway
- * @typedef {{ problem: string|null, now: string|null, refusal: string[]|null, gateways: FleetGateway[] }} Fleet
+ * @typedef {import('../../statusJson.ts').StatusJson} Status
+ * @typedef {import('../../statusJson.ts').VersionJson} VersionStatus
+ * @typedef {import('../../statusJson.ts').TargetJson} Target
+ * @typedef {NonNullable<import('../../statusJson.ts').ConfigJson['last_failure']>} Failure
+ * @typedef {import('../../statusJson.ts').LedgerJson} Ledger
+ * @typedef {import('../../statusJson.ts').TrafficJson} Traffic
+ * @typedef {import('../../statusJson.ts').VersionRatesJson} VersionRates
+ * @typedef {NonNullable<import('../../statusJson.ts').FeatureStatusJson['edit_watch']>[number]} EditWatch
+ * @typedef {NonNullable<import('../../statusJson.ts').FeatureStatusJson['brownouts']>[number]} BrownoutWindow
+ * @typedef {NonNullable<import('../../statusJson.ts').FeatureStatusJson['freezes']>[number]} Freeze
+ * @typedef {NonNullable<import('../../statusJson.ts').FeatureStatusJson['notify']>} Notify
+ * @typedef {Notify['recent'][number]} Notification
+ * @typedef {NonNullable<import('../../statusJson.ts').FeatureStatusJson['fleet']>} Fleet
+ * @typedef {Fleet['gateways'][number]} FleetGateway
  * @typedef {{ at: string, requests: number }} Day
  * @typedef {{ version: string, client: string, name: string|null, requests: number, errors: number, served: number, refused: number, last: string|null, state?: string, routes: number, top_routes?: { route: string, requests: number, last: string }[]|null, days: Day[]|null }} ClientRow
  * @typedef {{ route: string, requests: number, errors: number, clients: number, last: string }} RouteRow
  * @typedef {{ code: string, text: string }} Remark
- * @typedef {{ version: string, requests_per_second: number, error_share: number|null, p50_ms: number|null, p99_ms: number|null }} VersionRates
- * @typedef {{ span_ms: number, versions: VersionRates[] }} Traffic
  * @typedef {{ version: string, requests: number, last: string }} VersionTotal
  * @typedef {{ kind: string, per_day: number|null, zero: string|null, pausing: { count: number, shortest_pause: number, longest_pause: number, expected_until: string }|null, days: Day[] }} Trend
  * @typedef {{ version: string, health: string, targets: number, healthy: number, not_tried?: number }} Successor
