@@ -36,7 +36,7 @@ export function figures({ facts }) {
     fact('Requests', withCommas(facts.requests), quiet),
     fact('Share', percent(facts.share), `of all, ${quiet}`),
     fact('Clients', clientCount(facts, withCommas), quiet),
-    fact('In flight', withCommas(facts.in_flight), 'now'),
+    fact('In flight', withCommas(facts.in_flight ?? 0), 'now'),
     facts.successor && fact('Successor', facts.successor.version, successorHealth(facts.successor)),
   );
 }
