@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NotifyReceiver } from '../config/notifySettings.ts';
 import type { Clock } from '../shared/clock.ts';
+import { OutageNotices } from '../shared/outage.ts';
 import { inWholeUnits, printableExcerpt } from '../shared/text.ts';
-import { OutageNotices } from '../usage/ledger/outage.ts';
 import { giveUpMs, hostOf, longestPauseMs, pauseAfter, receiverKeyOf, sendEvent } from './delivery.ts';
 import type { NotifyEvent } from './events.ts';
 import { maxWaiting, NotifyQueue, type QueuedEvent } from './queue.ts';

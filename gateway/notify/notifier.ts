@@ -4,8 +4,8 @@ import type { Snapshot } from '../config/snapshot.ts';
 import { type AnsweringGateway, gatewayFields } from '../observability/answeringGateway.ts';
 import type { Clock } from '../shared/clock.ts';
 import { isoText, isoTextOrNull } from '../shared/instant.ts';
+import { OutageNotices } from '../shared/outage.ts';
 import { threadFile } from '../shared/packageFiles.ts';
-import { OutageNotices } from '../usage/ledger/outage.ts';
 import type {
   DispatcherSettings,
   NotifyCommand,

@@ -2,8 +2,8 @@ import { Worker } from 'node:worker_threads';
 import type { Snapshot } from '../config/snapshot.ts';
 import { type MetricValues, unlabelled } from '../observability/exposition.ts';
 import { shownPartsOf } from '../observability/logLine.ts';
+import { OutageNotices } from '../shared/outage.ts';
 import { threadFile } from '../shared/packageFiles.ts';
-import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { ExportCommand, ExportReport, ExportSettings, ExportStart, OtlpBatch, SpanRow } from './batch.ts';
 import { spanCount } from './batch.ts';
 

@@ -4,8 +4,8 @@ import { toPlain } from '../config/transfer.ts';
 import type { MetricValues } from '../observability/exposition.ts';
 import type { Clock } from '../shared/clock.ts';
 import { rfc3339 } from '../shared/instant.ts';
+import { OutageNotices } from '../shared/outage.ts';
 import { threadFile } from '../shared/packageFiles.ts';
-import { OutageNotices } from '../usage/ledger/outage.ts';
 import type { EvidenceRow } from '../usage/usageRow.ts';
 import {
   type ComparisonKind,

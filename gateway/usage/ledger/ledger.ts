@@ -1,15 +1,16 @@
 import type { Loss } from '../../evidence/coverage.ts';
 import { type Clock, ClockWatch, jumpToleranceMs } from '../../shared/clock.ts';
 import { isoText } from '../../shared/instant.ts';
+import { OutageNotices, RetryPause } from '../../shared/outage.ts';
 import { inLargestUnit } from '../../shared/text.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch, UsageRow } from '../usageRow.ts';
 import type { CallMarks, CountedMark, MarksAtStart } from './callMarks.ts';
 import { DamagedFileError, failureOf, type LedgerFailure } from './failure.ts';
 import { copyName, renameDamaged } from './file.ts';
-import { OutageNotices, RetryPause, WaitingRows } from './outage.ts';
 import type { OutboxState } from './outbox.ts';
 import { dayMs, hourMs } from './spans.ts';
 import { newSalt, SqliteStore } from './store.ts';
+import { WaitingRows } from './waitingRows.ts';
 import type { Incident, LedgerSettings, WritableLedger } from './writableLedger.ts';
 
 // While there is no traffic, the ledger is written this often, so that it records when the gateway ran.
@@ -61,7 +62,7 @@ export class Ledger implements WritableLedger {
   readonly #continuesRun: boolean;
   /** Whether the runs of earlier processes or threads are closed. */
   #hasClosedEarlierRuns = false;
-  readonly #retryPause = new RetryPause();
+  readonly #retryPause = new RetryPause(5_000, 60_000);
   #store: SqliteStore | undefined;
   #salt: string;
   #outbox: OutboxState | undefined;
@@ -166,7 +167,7 @@ export class Ledger implements WritableLedger {
       store.add(allRows, this.settings, mark);
       if (isComplete) store.saveCounted(this.#counted);
     };
-    if (!this.#retryPause.isPaused(now) && this.#write(write, isComplete)) {
+    if (this.#retryPause.leftMs(now) === 0 && this.#write(write, isComplete)) {
       remove();
       if (isComplete) this.#counted.clear();
     } else this.movedRequests += this.#waiting.keepOrFold(batch);

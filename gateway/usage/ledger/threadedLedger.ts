@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Loss } from '../../evidence/coverage.ts';
 import { earliest } from '../../evidence/targetHealth.ts';
+import { OutageNotices } from '../../shared/outage.ts';
 import { threadFile } from '../../shared/packageFiles.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
 import { CallMarks, type CountedMark } from './callMarks.ts';
-import { OutageNotices, WaitingRows } from './outage.ts';
 import type { OutboxState } from './outbox.ts';
 import { newSalt } from './store.ts';
+import { WaitingRows } from './waitingRows.ts';
 import type {
   Incident,
   LedgerCommand,

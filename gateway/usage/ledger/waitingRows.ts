@@ -1,11 +1,9 @@
 import { addCounts, isSingleClient, otherClients, otherRoute, type UsageBatch, type UsageRow } from '../usageRow.ts';
 
-// While the ledger cannot be written, rows are kept in memory, attempts pause, and the operator gets one notice.
-
 /** This many rows take up some tens of megabytes. */
 const defaultMaxRows = 100_000;
 
-/** Rows that could not be written yet, added up. Above `max` rows, further rows are added to `other clients` and `other`. */
+/** Rows that could not be written yet, because the ledger cannot be written, added up. Above `max` rows, further rows are added to `other clients` and `other`. */
 export class WaitingRows {
   readonly #max: number;
   readonly #now: () => number;
@@ -62,49 +60,4 @@ export class WaitingRows {
 
 function keyOf({ version, client, route, hour, brownout = 0 }: UsageRow): string {
   return `${hour}\0${brownout}\0${version}\0${route}\0${client}`;
-}
-
-const firstPauseMs = 5_000;
-const maxPauseMs = 60_000;
-
-/** The pauses between failed attempts. The second attempt has no pause before it. Later pauses grow, because a full disk usually stays full. */
-export class RetryPause {
-  #failures = 0;
-  #until = 0;
-
-  /** `now`: epoch ms. */
-  isPaused(now: number): boolean {
-    // If the clock was set back, the end of the pause may be years away.
-    return now < this.#until && this.#until - now <= maxPauseMs;
-  }
-
-  failed(now: number): void {
-    this.#failures += 1;
-    this.#until = this.#failures === 1 ? 0 : now + Math.min(maxPauseMs, firstPauseMs * (this.#failures - 1));
-  }
-
-  succeeded(): void {
-    this.#failures = 0;
-    this.#until = 0;
-  }
-}
-
-/** Tells the operator once when something fails, and once when it works again. */
-export class OutageNotices {
-  readonly tell: (notice: string) => void;
-  #isOutage = false;
-
-  constructor(tell: (notice: string) => void) {
-    this.tell = tell;
-  }
-
-  failed(problem: string): void {
-    if (!this.#isOutage) this.tell(problem);
-    this.#isOutage = true;
-  }
-
-  recovered(notice: string): void {
-    if (this.#isOutage) this.tell(notice);
-    this.#isOutage = false;
-  }
 }
