@@ -1,9 +1,9 @@
-import { Worker } from 'node:worker_threads';
 import type { Snapshot } from '../config/snapshot.ts';
 import { type MetricValues, unlabelled } from '../observability/exposition.ts';
 import { shownPartsOf } from '../observability/logLine.ts';
 import { OutageNotices } from '../shared/outage.ts';
 import { threadFile } from '../shared/packageFiles.ts';
+import { SupervisedThread, type ThreadEnd } from '../shared/supervisedThread.ts';
 import type { ExportCommand, ExportReport, ExportSettings, ExportStart, OtlpBatch, SpanRow } from './batch.ts';
 import { spanCount } from './batch.ts';
 
@@ -24,10 +24,10 @@ export class OtlpExporter {
   readonly #maxWaiting = Number(process.env['OTEL_BSP_MAX_QUEUE_SIZE']) || defaultMaxWaiting;
   /** Separate notices, because a collector may accept spans but no metrics. */
   readonly #outages: Readonly<Record<'spans' | 'metrics', OutageNotices>>;
+  readonly #thread: SupervisedThread<ExportCommand, ExportReport>;
   #settings: ExportSettings | undefined;
   /** The collector in the last settings that had one. */
   #url = '';
-  #thread: Worker | undefined;
   /** The number of spans that were sent to the thread, and whose export it has not reported yet. */
   #waiting = 0;
   #exported = 0;
@@ -38,6 +38,16 @@ export class OtlpExporter {
   constructor(notice: (line: string) => void) {
     this.#notice = (line) => notice(`telemetry: ${line}`);
     this.#outages = { spans: new OutageNotices(this.#notice), metrics: new OutageNotices(this.#notice) };
+    this.#thread = new SupervisedThread<ExportCommand, ExportReport>({
+      file: threadFile('otlp/thread'),
+      task: 'exports spans',
+      workerData: () => ({ settings: this.#settings, startedAt: Date.now() }) as ExportStart,
+      closeMs,
+      onReport: (report) => this.#onReport(report),
+      onEnd: (end) => this.#onEnd(end),
+      // `#onEnd` has told why it is unusable.
+      notice: (line) => this.#isUnusable || this.#notice(line),
+    });
   }
 
   /** Applies the settings of a snapshot. Without `telemetry` the thread ends. */
@@ -47,24 +57,23 @@ export class OtlpExporter {
     this.#isUnusable = false;
     this.#url = telemetry?.otlp ?? this.#url;
     if (this.#settings === undefined) await this.close();
-    else if (this.#thread) this.#post({ kind: 'configure', settings: this.#settings });
-    else this.#start(this.#settings);
+    else if (!this.#thread.send({ kind: 'configure', settings: this.#settings })) this.#thread.start();
   }
 
   take(batch: OtlpBatch): void {
     this.#dropped += batch.dropped;
+    const isExporting = this.#settings !== undefined && !this.#isUnusable && this.#thread.start();
     const acceptedRows: SpanRow[] = [];
     let acceptedSpans = 0;
     for (const row of batch.spans) {
       const count = spanCount(row);
-      if (this.#thread && this.#waiting + acceptedSpans + count <= this.#maxWaiting) {
+      if (isExporting && this.#waiting + acceptedSpans + count <= this.#maxWaiting) {
         acceptedRows.push(row);
         acceptedSpans += count;
       } else this.#dropped += count;
     }
     this.#waiting += acceptedSpans;
-    this.#post({ kind: 'export', batch: { ...batch, spans: acceptedRows } });
-    if (!this.#thread && this.#settings && !this.#isUnusable) this.#start(this.#settings);
+    this.#thread.send({ kind: 'export', batch: { ...batch, spans: acceptedRows } });
   }
 
   metrics(): readonly MetricValues[] {
@@ -76,32 +85,8 @@ export class OtlpExporter {
 
   /** Exports the waiting spans and the metrics, for a limited time. */
   async close(): Promise<void> {
-    const thread = this.#thread;
-    if (!thread) return;
     this.#settings = undefined;
-    // events.once() would throw if the thread ends with an error.
-    const ended = new Promise((resolve) => thread.once('exit', resolve));
-    thread.ref();
-    this.#post({ kind: 'close' });
-    const timer = setTimeout(() => void thread.terminate(), closeMs);
-    await ended;
-    clearTimeout(timer);
-  }
-
-  #start(settings: ExportSettings): void {
-    const workerData: ExportStart = { settings, startedAt: Date.now() };
-    const thread = new Worker(threadFile('otlp/thread'), { workerData });
-    thread.unref();
-    this.#thread = thread;
-    let reason: string | undefined;
-    thread.on('message', (report: ExportReport) => this.#onReport(report));
-    thread.on('error', (error: NodeJS.ErrnoException) => {
-      this.#isUnusable = error.code === 'ERR_MODULE_NOT_FOUND';
-      reason = this.#isUnusable
-        ? `nothing is exported: ${error.message.split(' imported from')[0]}.  Run ${installCommand}`
-        : `the thread that exports spans has ended: ${error.message}.  A new one is started.`;
-    });
-    thread.on('exit', () => this.#onExit(thread, reason));
+    await this.#thread.end({ kind: 'close' });
   }
 
   #onReport(report: ExportReport): void {
@@ -120,17 +105,15 @@ export class OtlpExporter {
     this.#outages[signal].recovered(`${signal} are exported again; ${this.#dropped} spans were dropped so far.`);
   }
 
-  #onExit(thread: Worker, reason: string | undefined): void {
-    if (thread !== this.#thread) return;
-    this.#thread = undefined;
+  #onEnd(end: ThreadEnd | undefined): void {
     const lost = this.#waiting;
     this.#dropped += lost;
     this.#waiting = 0;
-    if (reason !== undefined) this.#outages.spans.failed(reason);
-    else if (lost > 0) this.#notice(`${lost} spans were not exported in time.`);
-  }
-
-  #post(command: ExportCommand): void {
-    this.#thread?.postMessage(command);
+    this.#isUnusable = end?.code === 'ERR_MODULE_NOT_FOUND';
+    if (this.#isUnusable)
+      this.#outages.spans.failed(
+        `nothing is exported: ${end?.reason.split(' imported from')[0]}.  Run ${installCommand}`,
+      );
+    else if (end === undefined && lost > 0) this.#notice(`${lost} spans were not exported in time.`);
   }
 }
