@@ -1,6 +1,6 @@
-import { Worker } from 'node:worker_threads';
 import type { AdapterSettings } from '../config/adapterSettings.ts';
 import { threadFile } from '../shared/packageFiles.ts';
+import { SupervisedThread } from '../shared/supervisedThread.ts';
 import {
   AdaptedBodyValidator,
   type BodyBytes,
@@ -98,73 +98,31 @@ const heapMiB = 512;
 
 /** Adapts large bodies in a thread, so that other requests do not wait. One thread for each process, started on demand. */
 export class BodyThread {
-  #thread: Worker | undefined;
   /** The hashes of the adapters that the thread has. */
-  #knownHashes = new Set<string>();
-  /** Key: the number of a job. Value: resolves the promise of `run`. */
-  readonly #jobs = new Map<number, (result: Buffer | BodyFault) => void>();
-  #lastJobNumber = 0;
-  /** Ends a thread that hangs or is idle. */
-  #timer: NodeJS.Timeout | undefined;
+  readonly #knownHashes = new Set<string>();
+  readonly #thread = new SupervisedThread<BodyRequest, BodyReply>({
+    file: threadFile('adapters/worker'),
+    task: 'adapts large bodies',
+    worker: { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: heapMiB } },
+    answerMs: longestJobMs,
+    idleMs,
+    onEnd: () => this.#knownHashes.clear(),
+  });
 
-  run(settings: AdapterSettings, hash: string, { bytes, ...job }: BodyJob): Promise<Buffer | BodyFault> {
-    const { promise, resolve } = Promise.withResolvers<Buffer | BodyFault>();
-    const thread = this.#runningThread();
-    this.#lastJobNumber += 1;
-    this.#jobs.set(this.#lastJobNumber, resolve);
-    if (this.#jobs.size === 1) this.#setTimer(thread, longestJobMs);
+  async run(settings: AdapterSettings, hash: string, { bytes, ...job }: BodyJob): Promise<Buffer | BodyFault> {
     // A copy, because a buffer of Node's pool cannot be transferred.
     const copy = new Uint8Array(bufferOf(bytes));
-    const isNew = !this.#knownHashes.has(hash);
-    this.#knownHashes.add(hash);
-    dropOldestAdapter(this.#knownHashes);
-    const request: BodyRequest = {
-      number: this.#lastJobNumber,
-      hash,
-      settings: isNew ? settings : undefined,
-      job: { ...job, bytes: copy },
-    };
-    thread.postMessage(request, [copy.buffer]);
-    return promise;
-  }
-
-  #runningThread(): Worker {
-    if (this.#thread) return this.#thread;
-    const resourceLimits = { maxOldGenerationSizeMb: heapMiB };
-    const thread = new Worker(threadFile('adapters/worker'), { execArgv: [], resourceLimits });
-    this.#thread = thread;
-    thread.on('message', (reply: BodyReply) => this.#onReply(thread, reply));
-    thread.on('error', () => this.#forget(thread));
-    thread.on('exit', () => this.#forget(thread));
-    thread.unref();
-    return thread;
-  }
-
-  #onReply(thread: Worker, reply: BodyReply): void {
-    const resolve = this.#jobs.get(reply.number);
-    this.#jobs.delete(reply.number);
-    this.#setTimer(thread, this.#jobs.size > 0 ? longestJobMs : idleMs);
-    resolve?.(
-      'fault' in reply ? reply.fault : Buffer.from(reply.bytes.buffer, reply.bytes.byteOffset, reply.bytes.length),
-    );
-  }
-
-  #setTimer(thread: Worker, ms: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#forget(thread);
-      void thread.terminate();
-    }, ms).unref();
-  }
-
-  /** Forgets the thread. The next job starts another one. */
-  #forget(thread: Worker): void {
-    if (this.#thread !== thread) return;
-    clearTimeout(this.#timer);
-    this.#thread = undefined;
-    this.#knownHashes = new Set();
-    const jobs = [...this.#jobs.values()];
-    this.#jobs.clear();
-    for (const resolve of jobs) resolve({ pointer: '', cause: 'the thread that adapts large bodies ended' });
+    try {
+      const reply = await this.#thread.ask(() => {
+        const isNew = !this.#knownHashes.has(hash);
+        this.#knownHashes.add(hash);
+        dropOldestAdapter(this.#knownHashes);
+        return { hash, settings: isNew ? settings : undefined, job: { ...job, bytes: copy } };
+      }, [copy.buffer]);
+      if ('fault' in reply) return reply.fault;
+      return Buffer.from(reply.bytes.buffer, reply.bytes.byteOffset, reply.bytes.length);
+    } catch {
+      return { pointer: '', cause: 'the thread that adapts large bodies ended' };
+    }
   }
 }
