@@ -1,10 +1,10 @@
-import { Worker } from 'node:worker_threads';
 import { ConfigError, type Fault } from '../config/fault.ts';
 import type { Overrides } from '../config/load.ts';
 import { realPathOf, replacedLinkFault } from '../config/location.ts';
 import type { Snapshot } from '../config/snapshot.ts';
 import { fromPlainInSlices, type PlainSnapshot, toPlain } from '../config/transfer.ts';
 import { threadFile } from '../shared/packageFiles.ts';
+import { SupervisedThread, ThreadEnd } from '../shared/supervisedThread.ts';
 
 export interface LoadThreadOptions {
   /** As `Fault.file`; relative to `cwd`. */
@@ -42,11 +42,15 @@ export interface Loaded {
 
 /** A message to the thread. */
 export interface LoadRequest {
+  readonly number: number;
   readonly options: LoadThreadOptions;
   /** Replaces the content of the file. */
   readonly text: string | Uint8Array | undefined;
-  /** For a new thread: the snapshot that was loaded last. The thread does not parse its contracts again if they have not changed. */
-  readonly before: PlainSnapshot | undefined;
+}
+
+/** What a new thread starts with: the snapshot that was loaded last. It does not parse its contracts again if they have not changed. */
+export interface LoadStart {
+  readonly before: PlainSnapshot;
 }
 
 /** A message from the thread. */
@@ -54,6 +58,8 @@ export type LoadReply =
   | { readonly kind: 'parsing'; readonly file: string }
   | {
       readonly kind: 'done';
+      /** That of the request. */
+      readonly number: number;
       readonly digest: string | undefined;
       readonly snapshot: PlainSnapshot | undefined;
       readonly faults: readonly Fault[];
@@ -62,15 +68,6 @@ export type LoadReply =
     };
 
 type Done = Extract<LoadReply, { kind: 'done' }>;
-
-interface Pending {
-  readonly thread: Worker;
-  /** The files of the contracts whose parsing has begun. Only the last one may be unfinished. */
-  readonly parsed: string[];
-  timer: NodeJS.Timeout;
-  readonly resolve: (done: Done) => void;
-  readonly reject: (error: Error) => void;
-}
 
 /** The snapshot that was loaded at the start, without the thread, and the digest of its file. */
 export interface StartSnapshot {
@@ -92,9 +89,9 @@ export class LoadThread {
   readonly #isLink: boolean;
   /** The snapshot that was loaded last, previews excluded. */
   #before: Snapshot;
-  #thread: Worker | undefined;
-  #pending: Pending | undefined;
-  #idleTimer: NodeJS.Timeout | undefined;
+  readonly #thread: SupervisedThread<LoadRequest, LoadReply>;
+  /** The files of the contracts whose parsing has begun in the current load. Only the last one may be unfinished. */
+  #parsed: string[] = [];
   /** Loads run one after another. */
   #lastLoad: Promise<unknown> = Promise.resolve();
 
@@ -104,6 +101,19 @@ export class LoadThread {
     this.#before = snapshot;
     this.lastReadDigest = digest;
     this.#limits = { ...defaultLimits, ...limits };
+    const { timeoutMs, heapMiB, idleMs } = this.#limits;
+    this.#thread = new SupervisedThread<LoadRequest, LoadReply>({
+      file: threadFile('runtime/loadWorker'),
+      task: 'loads the configuration',
+      worker: { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: 64 } },
+      workerData: (): LoadStart => ({ before: toPlain(this.#before) }),
+      answerMs: startTimeoutMs,
+      idleMs,
+      onReport: ({ file }) => {
+        this.#parsed.push(file);
+        this.#thread.extend(timeoutMs);
+      },
+    });
   }
 
   /** Absolute. Symbolic links in it are not resolved. */
@@ -119,8 +129,7 @@ export class LoadThread {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#idleTimer);
-    await this.#thread?.terminate();
+    await this.#thread.close();
   }
 
   async #load(text: string | Uint8Array | undefined, isPreview: boolean): Promise<Loaded> {
@@ -135,8 +144,7 @@ export class LoadThread {
         },
       };
     }
-    const parsed: string[] = [];
-    const { digest, snapshot: plain, faults, unreadable } = await this.#request(text, parsed);
+    const { digest, snapshot: plain, faults, unreadable } = await this.#request(text);
     // If the link now leads to an older file, the time of the last change stays, because it must not decrease.
     const filesChangedAt = Math.max(plain?.filesChangedAt ?? 0, this.#before.filesChangedAt);
     const snapshot = plain && (await fromPlainInSlices({ ...plain, filesChangedAt }, this.#before));
@@ -145,7 +153,7 @@ export class LoadThread {
       this.#before = snapshot ?? this.#before;
     }
     return {
-      parsed,
+      parsed: this.#parsed,
       snapshot: () => {
         if (unreadable !== undefined) throw new Error(unreadable);
         if (!snapshot) throw new ConfigError(faults);
@@ -154,66 +162,24 @@ export class LoadThread {
     };
   }
 
-  #request(text: string | Uint8Array | undefined, parsed: string[]): Promise<Done> {
-    clearTimeout(this.#idleTimer);
-    const before = this.#thread ? undefined : toPlain(this.#before);
-    const thread = this.#startedThread();
-    const { promise, resolve, reject } = Promise.withResolvers<Done>();
-    const pending = { thread, parsed, timer: this.#limitTime(thread, startTimeoutMs), resolve, reject };
-    this.#pending = pending;
-    const request: LoadRequest = { options: { ...this.#options, env: { ...this.#options.env } }, text, before };
-    thread.postMessage(request);
-    return promise.finally(() => {
-      clearTimeout(pending.timer);
-      this.#pending = undefined;
-      this.#idleTimer = setTimeout(() => void this.#thread?.terminate(), this.#limits.idleMs).unref();
-    });
-  }
-
-  #startedThread(): Worker {
-    if (this.#thread) return this.#thread;
-    const { heapMiB } = this.#limits;
-    const resourceLimits = { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: 64 };
-    const thread = new Worker(threadFile('runtime/loadWorker'), { execArgv: [], resourceLimits });
-    this.#thread = thread;
-    thread.on('message', (message: LoadReply) => {
-      const pending = this.#pending;
-      if (pending?.thread !== thread) return;
-      if (message.kind === 'done') return pending.resolve(message);
-      pending.parsed.push(message.file);
-      clearTimeout(pending.timer);
-      pending.timer = this.#limitTime(thread, this.#limits.timeoutMs);
-    });
-    thread.on('error', (error: NodeJS.ErrnoException) => {
-      const isOutOfMemory = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-      this.#end(
-        thread,
-        isOutOfMemory ? `takes more than ${heapMiB} MiB of memory to parse` : `fails: ${error.message}`,
+  async #request(text: string | Uint8Array | undefined): Promise<Done> {
+    this.#parsed = [];
+    try {
+      return await this.#thread.ask(() => ({ options: { ...this.#options, env: { ...this.#options.env } }, text }));
+    } catch (error) {
+      if (!(error instanceof ThreadEnd)) throw error;
+      const predicate = this.#predicateOf(error);
+      const file = this.#parsed.at(-1);
+      throw new Error(
+        file ? `${file} ${predicate}.  Split it, or write it as JSON.` : `${this.#options.file} ${predicate}.`,
       );
-    });
-    thread.on('exit', () => this.#end(thread, 'cannot be loaded: the thread ended'));
-    thread.unref();
-    return thread;
+    }
   }
 
-  #limitTime(thread: Worker, ms: number): NodeJS.Timeout {
-    return setTimeout(() => {
-      this.#end(thread, `takes longer than ${ms / 1000} s to parse`);
-      void thread.terminate();
-    }, ms).unref();
-  }
-
-  /**
-   * Forgets the thread and rejects its load. The next load starts another thread. The error is a file name and `predicate`, such as
-   * `takes longer than 60 s to parse`.
-   */
-  #end(thread: Worker, predicate: string): void {
-    if (this.#thread === thread) this.#thread = undefined;
-    if (this.#pending?.thread !== thread) return;
-    const { parsed, reject } = this.#pending;
-    const file = parsed.at(-1);
-    reject(
-      new Error(file ? `${file} ${predicate}.  Split it, or write it as JSON.` : `${this.#options.file} ${predicate}.`),
-    );
+  /** What the file does that was being parsed, such as `takes longer than 60 s to parse`. */
+  #predicateOf({ code, reason }: ThreadEnd): string {
+    if (code === 'ERR_WORKER_OUT_OF_MEMORY') return `takes more than ${this.#limits.heapMiB} MiB of memory to parse`;
+    const limitMs = this.#parsed.length > 0 ? this.#limits.timeoutMs : startTimeoutMs;
+    return code === 'NO_ANSWER' ? `takes longer than ${limitMs / 1000} s to parse` : `fails: ${reason}`;
   }
 }
