@@ -2,6 +2,7 @@ import { isAuthority } from '../http1/grammar.ts';
 import type { Problem } from '../problems/problem.ts';
 import { parseRequestTarget } from '../routing/requestTarget.ts';
 import { http } from '../shared/builtinHttp.ts';
+import { capitalized } from '../shared/text.ts';
 import type { Exchange, StepOutcome } from './exchange.ts';
 
 const allowedMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS';
@@ -110,8 +111,4 @@ export function answerOptions({ method, originForm, fields }: Exchange): StepOut
 export function limitBody({ fields, bodyLimit }: Exchange): StepOutcome | undefined {
   if (fields.contentLength === undefined || Number(fields.contentLength) <= bodyLimit) return undefined;
   return { kind: 'problem', problem: { code: 'BODY_TOO_LARGE' } };
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

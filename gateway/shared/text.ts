@@ -86,3 +86,7 @@ const userinfoPattern = /\/\/[^\s"']*@|[^\s"'/:]+:(?!\/\/)[^\s"']*@/g;
 export function maskUserinfo(text: string): string {
   return text.replace(userinfoPattern, (hit) => (hit.startsWith('//') ? '//***@' : '***@'));
 }
+
+export function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -207,6 +207,7 @@ export function unknownVersionText(snapshot: Snapshot, removed: readonly string[
 
 /** A message to the thread that reads the ledger. */
 export interface ReaderRequest {
+  readonly number: number;
   readonly kind: LedgerQueryKind;
   readonly parameters: LedgerQueryParams[LedgerQueryKind];
   /** The snapshot as plain data; undefined: the same as in the previous message. */
@@ -226,5 +227,7 @@ export interface ReaderRequest {
 }
 
 export interface ReaderReply {
+  /** That of the request. */
+  readonly number: number;
   readonly answer: LedgerAnswers[LedgerQueryKind];
 }

@@ -1,8 +1,9 @@
-import { Worker } from 'node:worker_threads';
 import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import { toPlain } from '../../config/transfer.ts';
 import type { StoreMemory } from '../../fleet/membership.ts';
 import { threadFile } from '../../shared/packageFiles.ts';
+import { SupervisedThread, ThreadEnd } from '../../shared/supervisedThread.ts';
+import { capitalized } from '../../shared/text.ts';
 import type { WritableLedger } from '../../usage/ledger/writableLedger.ts';
 import {
   type LedgerAnswers,
@@ -15,12 +16,6 @@ import {
 
 // A query may wait this long until it starts, and then again this long for its answer.
 const defaultTimeoutMs = 30_000;
-
-interface PendingQuery {
-  readonly worker: Worker;
-  readonly resolve: (answer: LedgerAnswers[LedgerQueryKind]) => void;
-  readonly reject: (error: LedgerUnansweredError) => void;
-}
 
 export interface ReadingThreadOptions {
   readonly ledger: WritableLedger;
@@ -37,20 +32,26 @@ export class ReadingThread {
   readonly #fleet: FleetSettings | undefined;
   readonly #timeoutMs: number;
   readonly #memory: () => StoreMemory | undefined;
-  #worker: Worker | undefined;
+  readonly #thread: SupervisedThread<ReaderRequest, ReaderReply>;
   /** The snapshot that the thread has. */
   #sentSnapshot: Snapshot | undefined;
   /** Settles when the query that was added last has ended. */
   #lastQuery: Promise<unknown> = Promise.resolve();
-  #pending: PendingQuery | undefined;
   #unanswered = 0;
-  #isClosed = false;
 
   constructor({ ledger, fleet, timeoutMs = defaultTimeoutMs, memory }: ReadingThreadOptions) {
     this.#ledger = ledger;
     this.#fleet = fleet;
     this.#timeoutMs = timeoutMs;
     this.#memory = memory;
+    this.#thread = new SupervisedThread<ReaderRequest, ReaderReply>({
+      file: threadFile('admin/reading/worker'),
+      task: 'reads the usage ledger',
+      answerMs: timeoutMs,
+      onEnd: () => {
+        this.#sentSnapshot = undefined;
+      },
+    });
   }
 
   /** Whether a query runs or waits. */
@@ -79,8 +80,7 @@ export class ReadingThread {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#worker?.terminate();
+    await this.#thread.close();
   }
 
   async #run(
@@ -90,48 +90,19 @@ export class ReadingThread {
   ): Promise<LedgerAnswers[LedgerQueryKind]> {
     // Some rows may still be in memory. They are written first, so that the answer includes them.
     await this.#ledger.flush();
-    if (this.#isClosed) throw new LedgerUnansweredError('The gateway stops.');
-    const worker = this.#startedWorker();
-    const { promise, resolve, reject } = Promise.withResolvers<LedgerAnswers[LedgerQueryKind]>();
-    this.#pending = { worker, resolve, reject };
-    const timer = setTimeout(() => {
-      this.#onEnd(worker, `The usage ledger was not read within ${this.#timeoutMs / 1000} s.`);
-      void worker.terminate();
-    }, this.#timeoutMs).unref();
-    worker.postMessage(this.#requestFor(kind, snapshot, parameters));
-    return promise.finally(() => clearTimeout(timer));
-  }
-
-  #startedWorker(): Worker {
-    if (this.#worker) return this.#worker;
-    const worker = new Worker(threadFile('admin/reading/worker'));
-    this.#worker = worker;
-    const endMessage = 'The thread that reads the usage ledger has ended';
-    worker.on('message', ({ answer }: ReaderReply) => this.#pendingOf(worker)?.resolve(answer));
-    worker.on('error', (error) =>
-      this.#onEnd(worker, `${endMessage}: ${error instanceof Error ? error.message : error}.`),
-    );
-    worker.on('exit', () => this.#onEnd(worker, `${endMessage}.`));
-    worker.unref();
-    return worker;
-  }
-
-  #pendingOf(worker: Worker): PendingQuery | undefined {
-    return this.#pending?.worker === worker ? this.#pending : undefined;
-  }
-
-  /** The next query starts a new thread. */
-  #onEnd(worker: Worker, message: string): void {
-    this.#pendingOf(worker)?.reject(new LedgerUnansweredError(message));
-    if (this.#worker !== worker) return;
-    this.#worker = this.#sentSnapshot = undefined;
+    try {
+      return (await this.#thread.ask(() => this.#requestFor(kind, snapshot, parameters))).answer;
+    } catch (error) {
+      if (!(error instanceof ThreadEnd)) throw error;
+      throw new LedgerUnansweredError(`${capitalized(error.message)}.`);
+    }
   }
 
   #requestFor(
     kind: LedgerQueryKind,
     snapshot: Snapshot,
     parameters: LedgerQueryParams[LedgerQueryKind],
-  ): ReaderRequest {
+  ): Omit<ReaderRequest, 'number'> {
     const { settings, problem: writeProblem, unwrittenRows } = this.#ledger;
     const isNew = snapshot !== this.#sentSnapshot;
     this.#sentSnapshot = snapshot;

@@ -24,11 +24,11 @@ parentPort?.on('message', (request: ReaderRequest) => {
   lastReply = lastReply.then(() => reply(request));
 });
 
-async function reply({ kind, parameters, snapshot: next, ledger }: ReaderRequest): Promise<void> {
+async function reply({ number, kind, parameters, snapshot: next, ledger }: ReaderRequest): Promise<void> {
   if (next) snapshot = fromPlain(next);
   const queries = await readerOf(ledger);
   const answer = await queries.readConsistently(() => answerTo(kind, queries, snapshot as Snapshot, parameters));
-  const message: ReaderReply = { answer };
+  const message: ReaderReply = { number, answer };
   // The buffer of an encoded body is transferred, not copied.
   const hasEncodedBody = answer !== undefined && 'body' in answer && typeof answer.body !== 'string';
   parentPort?.postMessage(message, hasEncodedBody ? [answer.body.buffer] : []);
