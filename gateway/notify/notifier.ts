@@ -1,11 +1,11 @@
 import { hostname } from 'node:os';
-import { Worker } from 'node:worker_threads';
 import type { Snapshot } from '../config/snapshot.ts';
 import { type AnsweringGateway, gatewayFields } from '../observability/answeringGateway.ts';
 import type { Clock } from '../shared/clock.ts';
 import { isoText, isoTextOrNull } from '../shared/instant.ts';
 import { OutageNotices } from '../shared/outage.ts';
 import { threadFile } from '../shared/packageFiles.ts';
+import { SupervisedThread } from '../shared/supervisedThread.ts';
 import type {
   DispatcherSettings,
   NotifyCommand,
@@ -65,8 +65,8 @@ export interface NotifierOptions {
  */
 export class Notifier {
   readonly #options: NotifierOptions;
-  readonly #threadNotices: OutageNotices;
-  #thread: Worker | undefined;
+  readonly #thread: SupervisedThread<NotifyCommand, NotifyReport>;
+  readonly #checkNotices: OutageNotices;
   #timer: NodeJS.Timeout | undefined;
   #status: NotifyStatus = { problem: undefined, recent: [] };
   /** When the dates were checked last, epoch ms. */
@@ -80,20 +80,31 @@ export class Notifier {
   /** The time of the last incident that was passed on to the thread, epoch ms. */
   #incidentAt: number | undefined;
   #lastTestNumber = 0;
-  /** Receives the results of a test, by the number of the test. */
-  readonly #onResults = new Map<number, (results: readonly NotifyTest[]) => void>();
   #isChecking = false;
-  #isClosed = false;
 
   constructor(options: NotifierOptions) {
     this.#options = options;
-    this.#threadNotices = new OutageNotices((line) => options.notice(`notify: ${line}`));
+    const notice = (line: string): void => options.notice(`notify: ${line}`);
+    this.#checkNotices = new OutageNotices(notice);
+    this.#thread = new SupervisedThread<NotifyCommand, NotifyReport>({
+      file: threadFile('notify/worker'),
+      task: 'sends notifications',
+      workerData: () => this.#settings(),
+      answerMs: testMs,
+      closeMs,
+      onReport: (report) => {
+        if (report.kind === 'notice') options.notice(report.line);
+        else this.#status = report.status;
+      },
+      onEnd: () => this.#findAllAgain(),
+      notice,
+    });
   }
 
   /** Applies the settings of the current snapshot. */
   configure(): void {
     const { notify } = this.#options.source.current;
-    this.#post({ kind: 'configure', settings: this.#settings() });
+    this.#thread.send({ kind: 'configure', settings: this.#settings() });
     clearInterval(this.#timer);
     this.#datesCheckedAt = this.#clientsCheckedAt = Number.NEGATIVE_INFINITY;
     // A receiver that was added gets the digest of this week, too. The queue knows which receivers have it already.
@@ -118,19 +129,14 @@ export class Notifier {
 
   /** Sends a test event to every receiver, without the queue. */
   async test(): Promise<readonly NotifyTest[]> {
-    // The check starts the thread.
-    if (this.#thread === undefined) await this.check();
-    if (this.#thread === undefined) return [];
+    if (this.#options.source.current.notify.length === 0) return [];
     this.#lastTestNumber += 1;
-    const number = this.#lastTestNumber;
-    const { promise, resolve } = Promise.withResolvers<readonly NotifyTest[]>();
-    this.#onResults.set(number, resolve);
-    const timer = setTimeout(() => resolve([]), testMs).unref();
-    this.#post({ kind: 'test', number, event: this.#testEvent(number) });
-    const results = await promise;
-    clearTimeout(timer);
-    this.#onResults.delete(number);
-    return results;
+    const event = this.#testEvent(this.#lastTestNumber);
+    try {
+      return (await this.#thread.ask(() => ({ kind: 'test', event }))).results;
+    } catch {
+      return [];
+    }
   }
 
   /** Looks for events. Called by a timer. */
@@ -139,29 +145,22 @@ export class Notifier {
     this.#isChecking = true;
     try {
       const events = await this.#findEvents();
-      if (this.#thread === undefined && !this.#isClosed) this.#start();
+      this.#thread.start();
       const fields = gatewayFields(this.#options.gateway());
       const named = events.map((event) => ({ ...event, data: { ...fields, ...event.data } }));
-      if (events.length > 0) this.#post({ kind: 'events', events: named });
+      if (events.length > 0 && !this.#thread.send({ kind: 'events', events: named })) this.#findAllAgain();
+      this.#checkNotices.recovered('events are found again.');
     } catch (error) {
       // A defect here must not end the gateway.
-      this.#threadNotices.failed(`events cannot be found: ${error instanceof Error ? error.message : error}`);
+      this.#checkNotices.failed(`events cannot be found: ${error instanceof Error ? error.message : error}`);
     } finally {
       this.#isChecking = false;
     }
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
     clearInterval(this.#timer);
-    const thread = this.#thread;
-    if (thread === undefined) return;
-    const ended = new Promise((resolve) => thread.once('exit', resolve));
-    thread.ref();
-    this.#post({ kind: 'close' });
-    const timer = setTimeout(() => void thread.terminate(), closeMs);
-    await ended;
-    clearTimeout(timer);
+    await this.#thread.close({ kind: 'close' });
   }
 
   async #findEvents(): Promise<NotifyEvent[]> {
@@ -245,35 +244,9 @@ export class Notifier {
     return { receivers, file: usage.store.replace(/(?:\.db)?$/, '-notifications.db'), fleet };
   }
 
-  #start(): void {
-    const thread = new Worker(threadFile('notify/worker'), { workerData: this.#settings() });
-    thread.unref();
-    this.#thread = thread;
-    let reason = '';
-    thread.on('message', (report: NotifyReport) => this.#onReport(report));
-    thread.on('error', (error) => {
-      reason = `: ${error instanceof Error ? error.message : error}`;
-    });
-    thread.on('exit', () => {
-      if (this.#thread === thread) this.#thread = undefined;
-      if (this.#isClosed) return;
-      this.#threadNotices.failed(`the thread that sends notifications ended${reason}.  A new one is started.`);
-      // With these values reset, events that the thread had not queued are found again.
-      this.#digestMonday = this.#incidentAt = undefined;
-      this.#datesCheckedAt = this.#clientsCheckedAt = Number.NEGATIVE_INFINITY;
-    });
-  }
-
-  #onReport(report: NotifyReport): void {
-    if (report.kind === 'notice') this.#options.notice(report.line);
-    else if (report.kind === 'tested') this.#onResults.get(report.number)?.(report.results);
-    else {
-      this.#status = report.status;
-      this.#threadNotices.recovered('notifications are sent again.');
-    }
-  }
-
-  #post(command: NotifyCommand): void {
-    this.#thread?.postMessage(command);
+  /** For events that the thread has not queued. The queue knows those that it has. */
+  #findAllAgain(): void {
+    this.#digestMonday = this.#incidentAt = undefined;
+    this.#datesCheckedAt = this.#clientsCheckedAt = Number.NEGATIVE_INFINITY;
   }
 }

@@ -1,5 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
 import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { EditWatchStatus } from '../../gateway/editWatch/watchStatus.ts';
@@ -67,6 +69,35 @@ it('reports that the coverage of the ledger restarted', async () => {
   const { receiver } = await start({ ledger: { problem: undefined, lastIncident: incident } });
   await eventually(() => expect(receiver.received.length).toBe(1));
   expect(receiver.received[0]?.body).toContain('Coverage restarts.');
+});
+
+it('reports what happened while its thread could not be started', async () => {
+  const workers: Worker[] = [];
+  const onWorker = (message: unknown): unknown => workers.push((message as { worker: Worker }).worker);
+  subscribe('worker_threads', onWorker);
+  onTestFinished(() => void unsubscribe('worker_threads', onWorker));
+  const ledger: { problem: undefined; lastIncident: { at: number; text: string } | undefined } = {
+    problem: undefined,
+    lastIncident: undefined,
+  };
+  const { notifier, receiver, lines } = await start({ ledger });
+  // After the second end there is a pause.
+  for (const count of [1, 2]) {
+    await notifier.check();
+    await workers.at(-1)?.terminate();
+    expect(workers).toHaveLength(count);
+  }
+  ledger.lastIncident = { at: monday, text: 'Coverage restarts.' };
+  await notifier.check();
+  await eventually(async () => {
+    await notifier.check();
+    expect(receiver.received.length).toBe(1);
+  });
+  expect(lines).toEqual([
+    expect.stringMatching(
+      /^notify: the thread that sends notifications ended: exit code \d\. {2}A new one is started\.$/,
+    ),
+  ]);
 });
 
 it('reports that requests are lost since an edit, once, and only if it is known', async () => {
