@@ -1,11 +1,10 @@
-import { Worker } from 'node:worker_threads';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { toPlain } from '../config/transfer.ts';
 import type { MetricValues } from '../observability/exposition.ts';
 import type { Clock } from '../shared/clock.ts';
 import { rfc3339 } from '../shared/instant.ts';
-import { OutageNotices } from '../shared/outage.ts';
 import { threadFile } from '../shared/packageFiles.ts';
+import { SupervisedThread } from '../shared/supervisedThread.ts';
 import type { EvidenceRow } from '../usage/usageRow.ts';
 import {
   type ComparisonKind,
@@ -20,9 +19,9 @@ import {
 import { driftKey, shadowKey } from './copyPlan.ts';
 import { SampledRequests } from './sampledRequests.ts';
 import { type DriftSample, isToBeCopied, type ShadowBatch, type ShadowDrop, type ShadowSample } from './shadowBatch.ts';
-import type { ShadowCommand, ShadowCounts, ShadowReport } from './worker.ts';
+import type { ShadowCommand, ShadowCounts, ShadowReport, ShadowStart } from './worker.ts';
 
-// A thread that does not confirm a stop within this time is terminated, which also ends its copies.
+// A thread that does not confirm a stop within this time is ended, which also ends its copies.
 const confirmTimeoutMs = 500;
 // Bodies that the thread has not taken yet.
 const maxUntakenBytes = 32 * 1024 * 1024;
@@ -49,9 +48,7 @@ export class ShadowControl {
   /** The requests that were sampled since the settings last changed, for an export. */
   readonly requests = new SampledRequests();
   readonly #options: ShadowControlOptions;
-  readonly #threadNotices: OutageNotices;
-  #thread: Worker | undefined;
-  #snapshot: Snapshot | undefined;
+  readonly #thread: SupervisedThread<ShadowCommand, ShadowReport>;
   /** The keys of each `shadow` and `drift` in the snapshot. */
   #keys: ReadonlySet<string> = new Set();
   readonly #stopped: StoppedComparisons;
@@ -62,21 +59,29 @@ export class ShadowControl {
   /** `v1 late` → the number of samples of this version that were dropped for this reason. */
   readonly #dropped = new Map<string, number>();
   #untakenBytes = 0;
-  #lastCommandNumber = 0;
-  /** The number of a command that the thread has not confirmed → what ends the wait for it. */
-  readonly #unconfirmed = new Map<number, () => void>();
-  #isClosed = false;
 
   constructor(options: ShadowControlOptions) {
     this.#options = options;
-    this.#threadNotices = new OutageNotices((line) => options.notice(`shadow: ${line}`));
+    this.#thread = new SupervisedThread<ShadowCommand, ShadowReport>({
+      file: threadFile('shadow/worker'),
+      task: 'sends copies',
+      workerData: (): ShadowStart => this.#settings(),
+      answerMs: confirmTimeoutMs,
+      onReport: (report) => {
+        if (report.kind === 'evidence') options.save(report.rows);
+        else this.#addCounts(report);
+      },
+      onEnd: () => {
+        this.#untakenBytes = 0;
+      },
+      notice: (line) => options.notice(`shadow: ${line}`),
+    });
     this.#stopped = new StoppedComparisons(options.file, options.notice);
   }
 
   /** Applies the settings of the current snapshot. */
   configure(): void {
     const { current } = this.#options.source;
-    this.#snapshot = current;
     const keys = comparisonKinds.flatMap((kind) =>
       current.sortedVersions.flatMap((version) => keyOf(kind, version) ?? []),
     );
@@ -84,8 +89,8 @@ export class ShadowControl {
     this.#stopped.keepOnly(keys);
     this.requests.configure(current);
     this.#publishStops();
-    if (this.#thread !== undefined) this.#configureThread(current);
-    else if (keys.length > 0) this.#start();
+    if (this.#thread.isRunning) this.#thread.send({ kind: 'configure', ...this.#settings() });
+    else if (keys.length > 0) this.#thread.start();
   }
 
   /** Takes the samples of one process. */
@@ -109,7 +114,9 @@ export class ShadowControl {
     if (status.state === 'stopped') return nothingToStop(`The ${comparison} was stopped before`);
     this.#stopped.add(key);
     this.#publishStops();
-    await this.#confirmStop();
+    // A thread that does not confirm the stop has ended when the question is rejected.
+    if (this.#thread.isRunning)
+      await this.#thread.ask(() => ({ kind: 'stop', stopped: this.#stopped.keys })).catch(() => {});
     this.#options.notice(`the ${comparison} is stopped`);
     return { kind: 'stopped', status: { ...status, state: 'stopped' }, isStored: this.#stopped.save() };
   }
@@ -127,8 +134,7 @@ export class ShadowControl {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
-    await this.#thread?.terminate();
+    await this.#thread.close();
   }
 
   #statusOf(version: Version): ShadowStatus | undefined {
@@ -167,20 +173,19 @@ export class ShadowControl {
   }
 
   #passToThread(sample: ShadowSample | DriftSample): void {
-    if (!this.#keys.has(sample.key) || this.#stopped.has(sample.key) || this.#isClosed) {
+    if (!this.#keys.has(sample.key) || this.#stopped.has(sample.key)) {
       this.#drop(sample, 'changed');
       return;
     }
     if (isToBeCopied(sample)) this.requests.add(sample);
-    if (this.#thread === undefined) this.#start();
-    if (this.#untakenBytes + sample.body.length > maxUntakenBytes) {
+    if (!this.#thread.start() || this.#untakenBytes + sample.body.length > maxUntakenBytes) {
       this.#drop(sample, 'busy');
       return;
     }
     this.#untakenBytes += sample.body.length;
     // A copy, because a body that another process has sent shares its memory with the message.
     const body = Uint8Array.from(sample.body);
-    this.#post({ kind: 'sample', sample: { ...sample, body } }, [body.buffer]);
+    this.#thread.send({ kind: 'sample', sample: { ...sample, body } }, [body.buffer]);
   }
 
   #drop(sample: ShadowSample | DriftSample, reason: ShadowDrop): void {
@@ -192,60 +197,8 @@ export class ShadowControl {
     void this.#options.restrict(new Set(this.#stopped.keys)).catch(() => {});
   }
 
-  async #confirmStop(): Promise<void> {
-    const thread = this.#thread;
-    if (thread === undefined) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const number = this.#configureThread();
-    this.#unconfirmed.set(number, resolve);
-    const timer = setTimeout(() => void thread.terminate().then(() => resolve()), confirmTimeoutMs);
-    await promise;
-    clearTimeout(timer);
-    this.#unconfirmed.delete(number);
-  }
-
-  /** Without `snapshot`, only the stopped comparisons have changed. @returns the number of the command */
-  #configureThread(snapshot?: Snapshot): number {
-    this.#lastCommandNumber += 1;
-    const stopped = this.#stopped.keys;
-    const plain = snapshot && toPlain(snapshot);
-    this.#post({ kind: 'configure', number: this.#lastCommandNumber, snapshot: plain, stopped });
-    return this.#lastCommandNumber;
-  }
-
-  #start(): void {
-    if (this.#isClosed) return;
-    const thread = new Worker(threadFile('shadow/worker'));
-    thread.unref();
-    this.#thread = thread;
-    this.#untakenBytes = 0;
-    let reason = '';
-    thread.on('message', (report: ShadowReport) => {
-      if (thread === this.#thread) this.#onReport(report);
-    });
-    thread.on('error', (error) => {
-      reason = `: ${error instanceof Error ? error.message : error}`;
-    });
-    thread.on('exit', () => {
-      if (this.#thread === thread) this.#thread = undefined;
-      for (const resolve of this.#unconfirmed.values()) resolve();
-      if (!this.#isClosed)
-        this.#threadNotices.failed(`the thread that sends copies ended${reason}.  The next sample starts a new one.`);
-    });
-    this.#configureThread(this.#snapshot);
-  }
-
-  #onReport(report: ShadowReport): void {
-    if (report.kind === 'configured') {
-      this.#unconfirmed.get(report.number)?.();
-      return;
-    }
-    if (report.kind === 'evidence') {
-      this.#options.save(report.rows);
-      return;
-    }
-    this.#threadNotices.recovered('copies are sent again.');
-    this.#addCounts(report);
+  #settings(): ShadowStart {
+    return { snapshot: toPlain(this.#options.source.current), stopped: this.#stopped.keys };
   }
 
   #addCounts({ copies, dropped, broken, takenBytes }: ShadowCounts): void {
@@ -254,10 +207,6 @@ export class ShadowControl {
     for (const [version, kind, outcome, count] of copies)
       increaseCount(this.#outcomes, `${version} ${kind} ${outcome}`, count);
     for (const [version, reason, count] of dropped) increaseCount(this.#dropped, `${version} ${reason}`, count);
-  }
-
-  #post(command: ShadowCommand, transfer: ArrayBuffer[] = []): void {
-    this.#thread?.postMessage(command, transfer);
   }
 }
 

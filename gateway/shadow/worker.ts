@@ -1,5 +1,5 @@
 import { setPriority } from 'node:os';
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import type { Snapshot } from '../config/snapshot.ts';
 import { fromPlain, type PlainSnapshot } from '../config/transfer.ts';
 import type { EvidenceRow } from '../usage/usageRow.ts';
@@ -13,16 +13,18 @@ import { type CopyOutcome, ShadowQueue } from './shadowQueue.ts';
 
 // The entry point of the thread that sends copies and compares responses. Both may take long, and must not delay requests.
 
+/** What this thread starts with. */
+export interface ShadowStart {
+  readonly snapshot: PlainSnapshot;
+  /** The keys of the comparisons that an operator has stopped. */
+  readonly stopped: readonly string[];
+}
+
 /** A message to this thread. */
 export type ShadowCommand =
-  /** `stopped`: the keys of the comparisons that an operator has stopped. The thread answers `configured` with the same number. */
-  | {
-      readonly kind: 'configure';
-      readonly number: number;
-      /** Undefined: the snapshot has not changed. */
-      readonly snapshot: PlainSnapshot | undefined;
-      readonly stopped: readonly string[];
-    }
+  | ({ readonly kind: 'configure' } & ShadowStart)
+  /** Answered by `stopped` with the same number. */
+  | { readonly kind: 'stop'; readonly number: number; readonly stopped: readonly string[] }
   | { readonly kind: 'sample'; readonly sample: ShadowSample | DriftSample };
 
 type CopyKind = 'shadow' | 'control' | 'drift';
@@ -43,7 +45,7 @@ export type ShadowReport =
   | ShadowCounts
   /** The evidence since the last message. */
   | { readonly kind: 'evidence'; readonly rows: readonly EvidenceRow[] }
-  | { readonly kind: 'configured'; readonly number: number };
+  | { readonly kind: 'stopped'; readonly number: number };
 
 const reportDelayMs = 100;
 // Evidence is collected for this long, because the ledger adds the rows of one message in one transaction.
@@ -74,7 +76,7 @@ interface RunningDrift {
   readonly collector: Promise<EvidenceCollector>;
 }
 
-let current: PlainSnapshot | undefined;
+let current: PlainSnapshot;
 /** Version → its shadow. */
 const runningShadows = new Map<string, RunningShadow>();
 /** Version → the comparison with its contract. */
@@ -87,11 +89,13 @@ let evidenceTimer: NodeJS.Timeout | undefined;
 
 parentPort?.on('message', (command: ShadowCommand) => {
   if (command.kind === 'sample') take(command.sample);
+  else if (command.kind === 'configure') configure(command);
   else {
-    configure(command.snapshot, new Set(command.stopped));
-    post({ kind: 'configured', number: command.number });
+    configure({ snapshot: current, stopped: command.stopped });
+    post({ kind: 'stopped', number: command.number });
   }
 });
+configure(workerData as ShadowStart);
 
 function take(sample: ShadowSample | DriftSample): void {
   takenBytes += sample.body.length;
@@ -105,10 +109,10 @@ function take(sample: ShadowSample | DriftSample): void {
   else count(`dropped ${sample.version} changed`);
 }
 
-function configure(next: PlainSnapshot | undefined, stopped: ReadonlySet<string>): void {
+function configure({ snapshot: next, stopped: keys }: ShadowStart): void {
   void passEvidence();
-  current = next ?? current;
-  if (current === undefined) return;
+  current = next;
+  const stopped = new Set(keys);
   const snapshot = fromPlain(current);
   configureDrift(snapshot, stopped);
   const wanted = new Map(

@@ -84,6 +84,10 @@ export class SupervisedThread<Command, Report> {
     this.#notices = new OutageNotices(options.notice ?? (() => {}));
   }
 
+  get isRunning(): boolean {
+    return this.#running !== undefined;
+  }
+
   /** Starts a thread if none runs. @returns whether one runs: none is started in a pause, and after `close` */
   start(): boolean {
     if (this.#running) return true;
@@ -112,7 +116,7 @@ export class SupervisedThread<Command, Report> {
   /** Sends a command to the thread if one runs. @returns whether one runs */
   send(command: Command, transfer: readonly Transferable[] = []): boolean {
     this.#running?.worker.postMessage(command, transfer);
-    return this.#running !== undefined;
+    return this.isRunning;
   }
 
   /**
