@@ -28,17 +28,18 @@ export interface GuideLinks {
   readonly contracts: readonly { readonly version: string; readonly href: string }[];
 }
 
-/** The data that the thread for a guide starts with. */
-export interface GuideThreadData {
+/** A message to the thread that writes guides. */
+export interface GuideQuestion {
+  readonly number: number;
   readonly guide: GuideRequest;
   readonly links: GuideLinks;
 }
 
-/** The result of the thread: the guide in both formats. */
-export interface WrittenGuide {
-  readonly html: string;
-  readonly markdown: string;
-}
+/** The guide in both formats, or why it cannot be written. */
+export type GuideAnswer = { readonly number: number } & (
+  | { readonly html: string; readonly markdown: string }
+  | { readonly problem: string }
+);
 
 const noneCancelled: CancelledBrownouts = new Map();
 

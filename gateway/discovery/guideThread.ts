@@ -6,7 +6,7 @@ import { openContract } from '../contract/document/open.ts';
 import { movedTo } from '../lifecycle/guide.ts';
 import { PathTable } from '../shared/pathTable.ts';
 import { guidePage } from './guidePage.ts';
-import type { GuideRequest, GuideThreadData, WrittenGuide } from './guideRequest.ts';
+import type { GuideAnswer, GuideQuestion, GuideRequest } from './guideRequest.ts';
 
 /** Reads and compares the two contracts. @throws CompareError */
 export async function loadGuide({ from, to, moved, versionEnd }: GuideRequest, cwd: string): Promise<Guide> {
@@ -25,12 +25,19 @@ export async function loadGuide({ from, to, moved, versionEnd }: GuideRequest, c
 }
 
 // Runs in the thread that guides.ts starts. The CLI also imports this module, and may run in another thread.
-if (parentPort && isThreadData(workerData)) {
-  const guide = await loadGuide(workerData.guide, '/');
-  const written: WrittenGuide = { html: guidePage(guide, workerData.links), markdown: guideAsMarkdown(guide) };
-  parentPort.postMessage(written);
+if (isGuideThread(workerData)) parentPort?.on('message', (question: GuideQuestion) => void answer(question));
+
+async function answer({ number, guide: request, links }: GuideQuestion): Promise<void> {
+  const post = (reply: GuideAnswer): void => parentPort?.postMessage(reply);
+  try {
+    const guide = await loadGuide(request, '/');
+    post({ number, html: guidePage(guide, links), markdown: guideAsMarkdown(guide) });
+  } catch (error) {
+    // A contract that cannot be read must not end the other guides.
+    post({ number, problem: error instanceof Error ? error.message : String(error) });
+  }
 }
 
-function isThreadData(data: unknown): data is GuideThreadData {
-  return typeof data === 'object' && data !== null && 'guide' in data && 'links' in data;
+function isGuideThread(data: unknown): boolean {
+  return typeof data === 'object' && data !== null && 'writesGuides' in data;
 }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { Worker } from 'node:worker_threads';
 import type { RequestHandler, Response } from 'express';
 import type { Snapshot, Version } from '../config/snapshot.ts';
 import { brownoutsAhead, type CancelledBrownouts } from '../lifecycle/brownouts.ts';
@@ -8,9 +7,17 @@ import { runningWaivers, stageOf, successorOf } from '../lifecycle/stage.ts';
 import { sendProblem } from '../problems/problem.ts';
 import type { Clock } from '../shared/clock.ts';
 import { threadFile } from '../shared/packageFiles.ts';
-import { type GuideThreadData, guideRequest, type WrittenGuide } from './guideRequest.ts';
+import { SupervisedThread } from '../shared/supervisedThread.ts';
+import { type GuideAnswer, type GuideQuestion, guideRequest } from './guideRequest.ts';
 import { guidePolicy } from './html.ts';
 import { contractPath, indexPath } from './paths.ts';
+
+// Contracts of a megabyte take a second.
+const answerMs = 60_000;
+// Node frees the memory of the contracts after the thread has ended.
+const idleMs = 10_000;
+
+type GuideThread = SupervisedThread<GuideQuestion, GuideAnswer>;
 
 /** A guide, ready to be sent. */
 interface RenderedGuide {
@@ -32,6 +39,15 @@ export function guideHandler(
 ): RequestHandler {
   /** Key: the path of the guide, and the stage, the waivers and the brownouts of its old version. */
   const guides = new Map<string, Promise<RenderedGuide>>();
+  // To write a guide would delay all other requests. Only the thread loads the modules that compare contracts.
+  const thread: GuideThread = new SupervisedThread({
+    file: threadFile('discovery/guideThread'),
+    task: 'writes guides',
+    workerData: () => ({ writesGuides: true }),
+    worker: { execArgv: [] },
+    answerMs,
+    idleMs,
+  });
   return (req, res, next) => {
     const now = clock.now();
     const name = String(req.params['name']);
@@ -45,7 +61,7 @@ export function guideHandler(
     const brownouts = brownoutsAhead(versions.from, source.cancelled ?? new Map(), now);
     const isWaived = runningWaivers(versions.from, now).length > 0;
     const key = [versions.path, stageOf(versions.from, now), isWaived, ...brownouts.map(({ at }) => at)].join(' ');
-    const rendered = guides.get(key) ?? render({ ...versions, brownouts }, snapshot, now);
+    const rendered = guides.get(key) ?? render(thread, { ...versions, brownouts }, snapshot, now);
     guides.set(key, rendered);
     rendered
       .then(
@@ -86,6 +102,7 @@ function versionsOf(guideName: string, snapshot: Snapshot, now: number): GuideVe
 }
 
 async function render(
+  thread: GuideThread,
   { from, to, path, brownouts }: GuideVersions & Pick<Version, 'brownouts'>,
   snapshot: Snapshot,
   now: number,
@@ -95,26 +112,10 @@ async function render(
     return href === undefined ? [] : [{ version: version.name, href }];
   });
   const links = { index: indexPath(snapshot), markdown: `${path}.md`, contracts };
-  const { html, markdown } = await writeGuideInThread({
-    guide: guideRequest(from, to, snapshot, now, brownouts),
-    links,
-  });
-  return { html: bodyOf(html), markdown: bodyOf(markdown) };
-}
-
-/**
- * Writes a guide in a new thread, because contracts of a megabyte take a second, which would delay all other requests. Only the
- * thread loads the modules that compare contracts.
- * @throws every error of the thread
- */
-function writeGuideInThread(workerData: GuideThreadData): Promise<WrittenGuide> {
-  return new Promise((resolve, reject) => {
-    const thread = new Worker(threadFile('discovery/guideThread'), { workerData, execArgv: [] });
-    thread.unref();
-    thread.once('message', resolve);
-    thread.once('error', reject);
-    thread.once('exit', () => reject(new Error('The thread ended without a guide.')));
-  });
+  const guide = guideRequest(from, to, snapshot, now, brownouts);
+  const answer = await thread.ask(() => ({ guide, links }));
+  if ('problem' in answer) throw new Error(answer.problem);
+  return { html: bodyOf(answer.html), markdown: bodyOf(answer.markdown) };
 }
 
 function bodyOf(text: string): ResponseBody {
