@@ -14,7 +14,8 @@ interface Numbered {
   readonly number: number;
 }
 
-type Unnumbered<Command> = Command extends Numbered ? Omit<Command, 'number'> : never;
+/** Sent with a number that the sender adds. */
+export type Unnumbered<Command> = Command extends Numbered ? Omit<Command, 'number'> : never;
 
 export interface ThreadOptions<Report> {
   readonly file: URL;

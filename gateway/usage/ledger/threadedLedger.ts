@@ -5,6 +5,7 @@ import type { Loss } from '../../evidence/coverage.ts';
 import { earliest } from '../../evidence/targetHealth.ts';
 import { OutageNotices } from '../../shared/outage.ts';
 import { threadFile } from '../../shared/packageFiles.ts';
+import { settlesWithin, type Unnumbered } from '../../shared/supervisedThread.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
 import { CallMarks, type CountedMark } from './callMarks.ts';
 import type { OutboxState } from './outbox.ts';
@@ -27,8 +28,6 @@ const maxUnanswered = 4;
 const openWaitMs = 5_000;
 // `overdueMs`: a command that takes longer is waiting for the disk.
 const defaultOptions = { worker: threadFile('usage/ledger/worker'), overdueMs: 10_000, closeMs: 3_000 };
-
-type Unnumbered<Command> = Command extends { readonly number: number } ? Omit<Command, 'number'> : never;
 
 interface Options {
   /** The file of the thread. */
@@ -330,14 +329,4 @@ export class ThreadedLedger implements WritableLedger {
     const nothingWaits = { unwrittenRows: 0, unwrittenSince: undefined, unwrittenLosses: 0 };
     this.#state = { ...this.#state, ...nothingWaits, movedRequests: 0 };
   }
-}
-
-/** @returns whether the promise settles in time */
-async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(resolve, ms, false);
-  const settled = promise.catch(() => {}).then(() => true);
-  const inTime = await Promise.race([settled, late]);
-  clearTimeout(timer);
-  return inTime;
 }
