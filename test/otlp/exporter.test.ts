@@ -1,6 +1,8 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Worker } from 'node:worker_threads';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { installCommand } from '../../gateway/otlp/exporter.ts';
 import { startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
@@ -77,6 +79,27 @@ it('closes while its thread fails because a package is missing', async () => {
   const { child, output } = run(process.execPath, [...missing, '-e', program]);
   expect(await once(child, 'close')).toEqual([0, null]);
   expect(output()).toMatch(/^closed$/m);
+});
+
+it('a thread that ends is replaced, and the spans that it had are counted as dropped', async () => {
+  const workers: Worker[] = [];
+  const onWorker = (message: unknown): unknown => workers.push((message as { worker: Worker }).worker);
+  subscribe('worker_threads', onWorker);
+  onTestFinished(() => void unsubscribe('worker_threads', onWorker));
+  let answers = false;
+  const collector = await startCollector(() => !answers);
+  const { gateway } = await start(collector.url);
+  await send(gateway, 1);
+  await eventually(() => expect(collector.exports).toHaveLength(1));
+  await workers.at(-1)?.terminate();
+  await eventually(async () => expect(await gateway.metric(dropped)).toBe(spansPerRequest));
+  expect(gateway.notices).toEqual([
+    expect.stringMatching(/^telemetry: the thread that exports spans ended: exit code \d\. {2}A new one is started\.$/),
+  ]);
+  answers = true;
+  await send(gateway, 1);
+  await eventually(async () => expect(await gateway.metric(exported)).toBe(spansPerRequest));
+  expect(workers).toHaveLength(2);
 });
 
 describe('a collector that is overloaded', () => {

@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
@@ -41,6 +43,23 @@ it('sends a copy to the path of `moved`, without the fields that identify the cl
   await eventually(async () => expect(await compared(gateway)).toBe(1));
   // The request of the client is unchanged.
   expect(gateway.v1.request.raw).toMatch(/Bearer s3cr3t-9[\s\S]*If-None-Match/);
+});
+
+it('sends copies again after its thread has ended', async () => {
+  const workers: Worker[] = [];
+  const onWorker = (message: unknown): unknown => workers.push((message as { worker: Worker }).worker);
+  subscribe('worker_threads', onWorker);
+  onTestFinished(() => void unsubscribe('worker_threads', onWorker));
+  const gateway = await startShadowed();
+  await ask(gateway.port, get('/v1/a'));
+  await eventually(async () => expect(await compared(gateway)).toBe(1));
+  await workers.at(-1)?.terminate();
+  await ask(gateway.port, get('/v1/a'));
+  await eventually(async () => expect(await compared(gateway)).toBe(2));
+  expect(gateway.notices).toContainEqual(
+    expect.stringMatching(/^shadow: the thread that sends copies ended: exit code \d\. {2}A new one is started\.$/),
+  );
+  expect(workers).toHaveLength(2);
 });
 
 it('sends the request to the same version again as a control', async () => {
