@@ -147,6 +147,18 @@ describe('the gateway', () => {
     expect(declared.filter((name, index) => declared.indexOf(name) !== index)).toEqual([]);
   });
 
+  it('declares each exported function name once', () => {
+    const declared = files.flatMap((file) =>
+      // The declarations of an overload have one name.
+      [
+        ...new Set(
+          [...readFileSync(file, 'utf8').matchAll(/^export (?:async )?function\*? (\w+)/gm)].map(([, name]) => name),
+        ),
+      ],
+    );
+    expect(declared.filter((name, index) => declared.indexOf(name) !== index)).toEqual([]);
+  });
+
   it.each(files)('%s keeps to one subject: at most 500 lines', (file) => {
     expect(readFileSync(file, 'utf8').split('\n').length).toBeLessThanOrEqual(501);
   });

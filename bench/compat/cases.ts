@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compareContracts } from '../../gateway/compat/diff/contracts.ts';
-import { findingsOf, isBreaking } from '../../gateway/compat/judge/findings.ts';
+import { findingsOf, hasBreakingFinding } from '../../gateway/compat/judge/findings.ts';
 import { defaultLevelOf } from '../../gateway/compat/rules/rules.ts';
 import { openContract } from '../../gateway/contract/document/open.ts';
 
@@ -62,7 +62,7 @@ async function resultOf(testCase: Case, folder: string): Promise<string> {
   const options = { cwd: folder, stdin: () => '', allowRemote: false };
   try {
     const [old, now] = [await openContract(testCase.old, options), await openContract(testCase.new, options)];
-    return isBreaking(findingsOf(compareContracts(old, now, defaultLevelOf))) ? 'breaking' : 'compatible';
+    return hasBreakingFinding(findingsOf(compareContracts(old, now, defaultLevelOf))) ? 'breaking' : 'compatible';
   } catch (error) {
     return `not compared: ${error instanceof Error ? error.message : String(error)}`;
   }

@@ -1,4 +1,4 @@
-import { type BodyFault, bufferOf, changeBody, decodeBody, isBody, isJson } from './adaptedBody.ts';
+import { type BodyFault, bufferOf, changeBody, decodeBody, isAdaptableJson, isBody } from './adaptedBody.ts';
 import type { CompiledAdapter, CompiledRoute } from './compiledAdapter.ts';
 
 // Adapts requests and responses outside the pipeline, for comparisons of both versions. Nothing is checked against a contract.
@@ -53,7 +53,7 @@ export function adaptResponse(
   const row = route.rowFor(status);
   const isBodiless = body.length === 0 || status === 204 || status === 205 || status === 304;
   if (!Buffer.isBuffer(decoded) || row === undefined || row.isEmpty || isBodiless) return decoded;
-  if (!isJson(contentType)) return { pointer: '', cause: 'the body is not JSON in UTF-8' };
+  if (!isAdaptableJson(contentType)) return { pointer: '', cause: 'the body is not JSON in UTF-8' };
   const changed = changeBody(decoded, { ...row, findViolation: undefined });
   return isBody(changed) ? bufferOf(changed) : changed;
 }

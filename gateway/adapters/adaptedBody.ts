@@ -61,7 +61,7 @@ export function decodeBody(bytes: Buffer, coding: string, limit: number): Buffer
 }
 
 /** Whether a body may be JSON: `application/json`, `application/problem+json`, in UTF-8. */
-export function isJson(contentType: string | undefined): boolean {
+export function isAdaptableJson(contentType: string | undefined): boolean {
   const [, type = '', parameters = ''] = /^\s*([^;]*?)\s*(;.*)?$/s.exec(contentType ?? '') ?? [];
   if (!/^(?:application|text)\/(?:[\w!#$&^.+-]+\+)?json$/i.test(type)) return false;
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(parameters)?.[1];

@@ -5,7 +5,7 @@ import type { ExchangeAdaptation, Failure } from '../forwarding/outbound.ts';
 import type { RequestFields } from '../forwarding/requestHead.ts';
 import type { ResponseHead } from '../http1/responseHead.ts';
 import { nextVersion } from '../lifecycle/stage.ts';
-import { type BodyBytes, type BodyFault, isBody, isJson, tooLarge } from './adaptedBody.ts';
+import { type BodyBytes, type BodyFault, isAdaptableJson, isBody, tooLarge } from './adaptedBody.ts';
 import { AdaptedReferences, adaptedHead, adaptedRequestLines, derivedValuesOf } from './adaptedHeads.ts';
 import type { CompiledRoute } from './compiledAdapter.ts';
 import { AdapterState, type VersionAdapter } from './versionAdapter.ts';
@@ -117,7 +117,7 @@ export class AdaptedExchange implements ExchangeAdaptation {
     const contentType = fieldValueIn(passedLines, 'content-type');
     // The contract may allow requests without a body. The backend decides.
     if (bytes.length === 0 && contentType === undefined) return this.#setBody('');
-    if (!isJson(contentType)) {
+    if (!isAdaptableJson(contentType)) {
       const detail = 'The body is not application/json in UTF-8, which the adapter of this version requires.';
       return {
         code: 'UNSUPPORTED_MEDIA_TYPE',

@@ -1,10 +1,10 @@
 import type { Operation } from '../config/adapterSettings.ts';
 import type { UrlRewriting } from '../forwarding/rewrite.ts';
 import { lowerCased } from '../http1/grammar.ts';
-import { fieldOf, headForBody, type ResponseHead } from '../http1/responseHead.ts';
+import { headForBody, type ResponseHead, responseField } from '../http1/responseHead.ts';
 import { pathBelow } from '../routing/requestTarget.ts';
 import { PathTable, translatePath } from '../shared/pathTable.ts';
-import { isJson } from './adaptedBody.ts';
+import { isAdaptableJson } from './adaptedBody.ts';
 import type { CompiledAdapter, CompiledRoute } from './compiledAdapter.ts';
 import { formDecoded, type QueryPair, queryPairs } from './parameterTexts.ts';
 
@@ -117,9 +117,9 @@ interface DerivedValues {
 export function derivedValuesOf(head: HeadWithDerived): DerivedValues {
   const earlierValues = head[derived];
   if (earlierValues) return earlierValues;
-  const contentType = fieldOf(head, 'content-type');
-  const coding = fieldOf(head, 'content-encoding') ?? '';
-  const values: DerivedValues = { contentType, coding, isJson: isJson(contentType), adapted: undefined };
+  const contentType = responseField(head, 'content-type');
+  const coding = responseField(head, 'content-encoding') ?? '';
+  const values: DerivedValues = { contentType, coding, isJson: isAdaptableJson(contentType), adapted: undefined };
   head[derived] = values;
   return values;
 }

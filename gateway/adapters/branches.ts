@@ -25,7 +25,7 @@ export function typesOf(schema: PlainSchema): readonly string[] | undefined {
   const { type, properties, items } = schema;
   if (type !== undefined) return [type].flat().map(String);
   const values = listedValuesOf(schema);
-  if (values) return [...new Set(values.map(typeOf))];
+  if (values) return [...new Set(values.map(jsonTypeOf))];
   if (
     properties !== undefined ||
     schema['required'] !== undefined ||
@@ -36,7 +36,7 @@ export function typesOf(schema: PlainSchema): readonly string[] | undefined {
 }
 
 /** The type of a value, as `type` names it. */
-export function typeOf(value: unknown): string {
+export function jsonTypeOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value;
@@ -107,7 +107,7 @@ export function constantSchema(value: unknown): PlainSchema {
 /** A schema that allows only these values. `values`: no arrays and no objects. */
 export function valuesSchema(values: readonly unknown[]): PlainSchema {
   const distinct = [...new Set(values)];
-  return { type: typeKeyword([...new Set(distinct.map(typeOf))]), enum: distinct };
+  return { type: typeKeyword([...new Set(distinct.map(jsonTypeOf))]), enum: distinct };
 }
 
 /** Key: a keyword. Value: the function that returns the stricter of two limits. */
@@ -181,13 +181,13 @@ function mergedKeyword(key: string, first: unknown, second: unknown): unknown {
   );
 }
 
-export function fieldOf(object: PlainSchema, name: string): SubSchema | undefined {
+export function propertyOf(object: PlainSchema, name: string): SubSchema | undefined {
   const properties = propertiesOf(object);
   return Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
 
 export function withoutField(object: PlainSchema, name: string): PlainSchema | undefined {
-  if (fieldOf(object, name) === undefined) return undefined;
+  if (propertyOf(object, name) === undefined) return undefined;
   const { [name]: _dropped, ...properties } = propertiesOf(object);
   const required = requiredOf(object).filter((other) => other !== name);
   return { ...withoutConditions(object), properties, required };
@@ -204,7 +204,7 @@ export function withField(object: PlainSchema, name: string, schema: SubSchema, 
 
 /** The object after its field `name` was renamed. Undefined: the object has no such field. */
 export function withRenamedField(object: PlainSchema, name: string, to: string): PlainSchema | undefined {
-  const field = fieldOf(object, name);
+  const field = propertyOf(object, name);
   const remaining = withoutField(object, name);
   return field === undefined || remaining === undefined
     ? undefined
@@ -232,7 +232,7 @@ export function isAlwaysPresent(schema: SubSchema, keys: readonly string[], name
   if (key === undefined) return true;
   return branchesOf(schema, named).every((branch) => {
     const isOnlyObject = typesOf(branch)?.every((type) => type === 'object') ?? false;
-    const field = fieldOf(branch, key);
+    const field = propertyOf(branch, key);
     const isRequired = isOnlyObject && field !== undefined && requiredOf(branch).includes(key);
     return isRequired && isAlwaysPresent(field, rest, named);
   });

@@ -94,7 +94,7 @@ export class CompiledRoute {
     this.name = `${method} ${path}`;
     this.settings = settings;
     this.#forms = forms;
-    const renames = renamesIn(request.path);
+    const renames = memberRenames(request.path);
     this.#translate = pathTranslation(renames ? withRenamedParameters(path, renames) : path, settings.to.path);
     this.#transformPath = renames ? undefined : compileOperations(request.path);
     this.#transformQuery = request.query.length === 0 ? undefined : compileOperations(request.query);
@@ -110,7 +110,7 @@ export class CompiledRoute {
    * are mapped to the adapted version. Undefined: an operation changes more than a name, so a path cannot be mapped back.
    */
   get templateForUrls(): string | undefined {
-    const renames = renamesIn(this.settings.request.path);
+    const renames = memberRenames(this.settings.request.path);
     const originalNames = renames && new Map([...renames].map(([from, to]) => [to, from]));
     return originalNames && withRenamedParameters(this.settings.to.path, originalNames);
   }
@@ -160,7 +160,7 @@ const dotSegment = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
 const onlyTexts: ParameterForms = { own: new Map(), other: new Map() };
 
 /** Key: the original name of a renamed member. Value: its new name. Undefined if there are operations other than renames. */
-export function renamesIn(operations: readonly Operation[]): ReadonlyMap<string, string> | undefined {
+export function memberRenames(operations: readonly Operation[]): ReadonlyMap<string, string> | undefined {
   const renames = new Map<string, string>();
   for (const operation of operations) {
     if (operation.kind !== 'rename' && operation.kind !== 'move') return undefined;

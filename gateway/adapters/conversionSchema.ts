@@ -1,7 +1,7 @@
 import type { JsonValue, Operation } from '../config/adapterSettings.ts';
 import { listOf } from '../contract/schema/alternatives.ts';
 import type { PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
-import { kindInWords, listedValuesOf, propertiesOf, typeOf, typesOf, valuesSchema } from './branches.ts';
+import { jsonTypeOf, kindInWords, listedValuesOf, propertiesOf, typesOf, valuesSchema } from './branches.ts';
 import { conversionOf, decimalOf } from './conversions.ts';
 import { limitsLength, sampleTextsFor } from './patternTexts.ts';
 import { fromEntries } from './plainParts.ts';
@@ -258,7 +258,7 @@ export function mappedSchema(
     return valuesSchema([...values].flatMap(([key, value]) => (key === 'null' ? [] : [value])));
   }
   // An array or object in an `enum` has no key. The message about it then names its type.
-  const keys = listedValues.map((value) => mapKey(value as JsonValue) ?? typeOf(value));
+  const keys = listedValues.map((value) => mapKey(value as JsonValue) ?? jsonTypeOf(value));
   const unmapped = keys.filter((key) => !values.has(key));
   if (unmapped.length > 0) {
     const message = `The contract has ${unmapped.length === 1 ? 'the value' : 'the values'} ${unmapped.join(', ')}, which map does not name.`;

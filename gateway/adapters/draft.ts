@@ -15,7 +15,7 @@ import {
   type MovedPathTables,
   openSide,
 } from './draftRoutes.ts';
-import { type DraftedRow, rowLines, textOf, usedOperations } from './draftYaml.ts';
+import { type DraftedRow, rowLines, usedOperations, yamlTextOf } from './draftYaml.ts';
 import { parameterObject, parametersOfPath } from './parameters.ts';
 import { isJsonType, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './plainParts.ts';
 import { RouteCheck, verifyAdapters } from './verify.ts';
@@ -91,9 +91,9 @@ async function checkDraft(
 ): Promise<{ readonly faults: readonly CheckedLine[]; readonly warnings: readonly CheckedLine[] }> {
   const linesBefore = [
     'routes:',
-    `  /${from.name}: { contract: ${textOf(from.file)} }`,
+    `  /${from.name}: { contract: ${yamlTextOf(from.file)} }`,
     `  /${served.name}:`,
-    `    contract: ${textOf(served.file)}`,
+    `    contract: ${yamlTextOf(served.file)}`,
   ];
   const text = [...linesBefore, ...lines.map((line) => `    ${line}`), ''].join('\n');
   const loaded = parseConfig(text, 'draft.yaml', { env: {}, needsUpstreams: false });

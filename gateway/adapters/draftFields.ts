@@ -2,8 +2,8 @@ import type { Keys } from '../config/adapterSettings.ts';
 import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
 import { propertiesOf, requiredOf, typesOf, unionOf } from './branches.ts';
 import {
-  alternativesOf,
   type Certainty,
+  draftAlternatives,
   isObject,
   isSimilar,
   kindOf,
@@ -142,12 +142,12 @@ function renameOfOnlyField(
 /** Whether one of the two fields is an object that contains a field with the name of the other, and so probably wraps it. */
 function isEnvelope(field: Field, other: Field, { from, to }: NamedSchemasPair): boolean {
   const hasField = ({ schema }: Field, named: NamedSchemas, name = ''): boolean =>
-    alternativesOf(schema, named).some((one) => Object.hasOwn(propertiesOf(one), name));
+    draftAlternatives(schema, named).some((one) => Object.hasOwn(propertiesOf(one), name));
   return hasField(field, from, other.keys.at(-1)) || hasField(other, to, field.keys.at(-1));
 }
 
 function isList({ schema }: Field, named: NamedSchemas): boolean {
-  return alternativesOf(schema, named).some((one) => typesOf(one)?.join() === 'array');
+  return draftAlternatives(schema, named).some((one) => typesOf(one)?.join() === 'array');
 }
 
 export interface FieldMove {
@@ -218,7 +218,7 @@ function leastNested(fields: readonly Field[]): Field[] {
 
 /** The field and the named fields within it. */
 function withInnerFields(field: Field, named: NamedSchemas, depth = 0): Field[] {
-  const branches = alternativesOf(field.schema, named);
+  const branches = draftAlternatives(field.schema, named);
   if (depth > 3 || branches.length !== 1 || !branches.every(isObject)) return [field];
   const inner = [...fieldsOf(branches, field.keys).values()].map((one) => ({
     ...one,

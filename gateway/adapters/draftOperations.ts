@@ -5,10 +5,10 @@ import { isEqual } from '../contract/schema/keywords.ts';
 import { allowsNull, branchesOf, listedValuesOf, propertiesOf, typesOf } from './branches.ts';
 import { type Field, fieldsOf, movedFields, renamesFor, type SpareField } from './draftFields.ts';
 import {
-  alternativesOf,
   annotationOf,
   type Certainty,
   conversionFor,
+  draftAlternatives,
   isObject,
   likenessOf,
   mappingFor,
@@ -105,8 +105,8 @@ class ValueDraft {
     const outerTrail = this.#trail;
     // Without two `$ref`s there is no pair. The entry then only counts for the depth.
     this.#trail = refs.includes(undefined) ? [...outerTrail, `${outerTrail.length}`] : [...outerTrail, pair];
-    const sources = alternativesOf(from, this.#context.from);
-    const targets = alternativesOf(to, this.#context.to);
+    const sources = draftAlternatives(from, this.#context.from);
+    const targets = draftAlternatives(to, this.#context.to);
     const haveNamedFields = [sources, targets].every((list) =>
       list.some((one) => Object.keys(propertiesOf(one)).length > 0),
     );
@@ -122,7 +122,7 @@ class ValueDraft {
   #isNeeded({ schema, isRequired }: Field): boolean {
     const { direction, to } = this.#context;
     if (direction === 'response') return true;
-    return isRequired && !alternativesOf(schema, to).some((one) => one['readOnly'] === true);
+    return isRequired && !draftAlternatives(schema, to).some((one) => one['readOnly'] === true);
   }
 
   #mayBeNull(schema: SubSchema, side: 'from' | 'to'): boolean {
@@ -177,10 +177,10 @@ class ValueDraft {
   /** Whether a value becomes the first item of an array that may be empty. */
   #mayLoseValue(from: SubSchema, to: SubSchema): boolean {
     const isArray = (one: PlainSchema): boolean => typesOf(one)?.join() === 'array';
-    const mayBeEmpty = alternativesOf(from, this.#context.from).some(
+    const mayBeEmpty = draftAlternatives(from, this.#context.from).some(
       (one) => isArray(one) && !(Number(one['minItems']) > 0),
     );
-    return mayBeEmpty && !alternativesOf(to, this.#context.to).some(isArray);
+    return mayBeEmpty && !draftAlternatives(to, this.#context.to).some(isArray);
   }
 
   /** Whether a request without the field means another value to the receiver. */
@@ -245,7 +245,7 @@ class ValueDraft {
   /** Drafts an operation that adds a field which the receiver lists, and which a value may lack. */
   #addField({ keys: at, schema, senderSchema }: Field & { readonly senderSchema: SubSchema | undefined }): void {
     const { from, to, receiver, direction } = this.#context;
-    const branches = alternativesOf(schema, to);
+    const branches = draftAlternatives(schema, to);
     const values = branches.flatMap((branch) => listedValuesOf(branch) ?? []);
     const onlyValue = branches.length === 1 && values.length === 1 ? values[0] : undefined;
     const receiverDefault = onlyValue ?? annotationOf(schema, to, 'default');

@@ -14,7 +14,7 @@ import { mapKey } from './transform.ts';
 export type Certainty = 'certain' | 'guess' | 'undecided';
 
 /** The alternatives of a schema without null. Empty: there are none, or too many to be followed. */
-export function alternativesOf(schema: SubSchema, named: NamedSchemas): PlainSchema[] {
+export function draftAlternatives(schema: SubSchema, named: NamedSchemas): PlainSchema[] {
   try {
     return branchesOf(schema, named)
       .map(withoutNull)
@@ -37,8 +37,8 @@ export type Likeness = 'same' | 'convertible' | undefined;
 
 /** Compares the kinds of two values. Recursive schemas are followed for a few levels only. */
 export function likenessOf(from: SubSchema, to: SubSchema, named: NamedSchemasPair, depth = 0): Likeness {
-  const [source, ...otherSources] = alternativesOf(from, named.from);
-  const [target, ...otherTargets] = alternativesOf(to, named.to);
+  const [source, ...otherSources] = draftAlternatives(from, named.from);
+  const [target, ...otherTargets] = draftAlternatives(to, named.to);
   if (!source || !target || otherSources.length > 0 || otherTargets.length > 0) return undefined;
   const [types, wantedTypes] = [typesOf(source), typesOf(target)];
   if (types?.length !== 1 || wantedTypes?.length !== 1 || depth > 4) return undefined;
@@ -276,7 +276,7 @@ export function annotationOf(
   named: NamedSchemas,
   keyword: 'default' | 'example',
 ): JsonValue | undefined {
-  for (const branch of alternativesOf(schema, named)) {
+  for (const branch of draftAlternatives(schema, named)) {
     if (Object.hasOwn(branch, keyword)) return branch[keyword] as JsonValue;
     const [first] = keyword === 'example' && Array.isArray(branch['examples']) ? branch['examples'] : [];
     if (first !== undefined) return first as JsonValue;
@@ -286,7 +286,7 @@ export function annotationOf(
 
 /** `string`, `date-time`, `array` */
 export function kindOf(schema: SubSchema, named: NamedSchemas): string {
-  const [branch] = alternativesOf(schema, named);
+  const [branch] = draftAlternatives(schema, named);
   const kind = branch && (branch['format'] ?? typesOf(branch)?.join(' or '));
   return typeof kind === 'string' ? kind : 'value';
 }

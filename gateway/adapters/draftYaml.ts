@@ -26,12 +26,12 @@ const plainRoute = /^[A-Z]+ \/[\w\-./{}~]*$/;
 /** The row in YAML, below `routes`. */
 export function rowLines(row: DraftedRow): string[] {
   const name = keyText(row.name, plainRoute);
-  if (row.gone !== undefined) return commentedIfFaulty(row, [`${name}: { gone: ${textOf(row.gone)} }`]);
-  const to = plainRoute.test(row.to) ? row.to : textOf(row.to);
+  if (row.gone !== undefined) return commentedIfFaulty(row, [`${name}: { gone: ${yamlTextOf(row.gone)} }`]);
+  const to = plainRoute.test(row.to) ? row.to : yamlTextOf(row.to);
   const sections = [...sectionOf('request', [...row.request], row), ...sectionOf('response', [...row.responses], row)];
   // Within braces, a text with braces needs quotes.
   if (sections.length === 0 && row.note === '')
-    return commentedIfFaulty(row, [`${name}: { to: ${to.includes('{') ? textOf(row.to) : to} }`]);
+    return commentedIfFaulty(row, [`${name}: { to: ${to.includes('{') ? yamlTextOf(row.to) : to} }`]);
   return commentedIfFaulty(row, [`${name}:`, `  to: ${to}${commentOf('guess', row.note)}`, ...indented(sections)]);
 }
 
@@ -114,7 +114,7 @@ function operationText(operation: Operation, fields: readonly Keys[]): string {
     case 'drop':
     case 'wrap':
     case 'head': {
-      const values = fields.map((keys) => fieldText(keys, textOf));
+      const values = fields.map((keys) => fieldText(keys, yamlTextOf));
       return `${kind}: ${values.length > 1 ? `[${values.join(', ')}]` : values.join('')}`;
     }
     case 'rename':
@@ -122,8 +122,8 @@ function operationText(operation: Operation, fields: readonly Keys[]): string {
       const name = operation.to.at(-1) ?? '';
       // A name that `rename` would read in another way is written as a pointer, in a `move`.
       const isName = kind === 'rename' && name !== '' && !name.startsWith('/');
-      if (isName) return `rename: { ${field}: ${needsNoQuotes(name) ? name : textOf(name)} }`;
-      return `move: { ${pointerText(operation.at)}: ${pointerText(operation.to, textOf)} }`;
+      if (isName) return `rename: { ${field}: ${needsNoQuotes(name) ? name : yamlTextOf(name)} }`;
+      return `move: { ${pointerText(operation.at)}: ${pointerText(operation.to, yamlTextOf)} }`;
     }
     case 'convert':
       return `convert: { ${field}: ${operation.to}${operation.to === 'decimal_string' ? `(${operation.digits})` : ''} }`;
@@ -170,7 +170,7 @@ function keyText(key: string, pattern?: RegExp): string {
 }
 
 function valueText(value: JsonValue): string {
-  if (typeof value === 'string') return needsNoQuotes(value) ? value : textOf(value);
+  if (typeof value === 'string') return needsNoQuotes(value) ? value : yamlTextOf(value);
   if (Array.isArray(value)) return `[${value.map(valueText).join(', ')}]`;
   if (typeof value === 'bigint') return String(value);
   if (value === null || typeof value !== 'object' || JSON.isRawJSON(value)) return JSON.stringify(value);
@@ -179,7 +179,7 @@ function valueText(value: JsonValue): string {
 }
 
 /** A text as a value. Each $ is doubled, because a single $ begins a variable. */
-export function textOf(text: string): string {
+export function yamlTextOf(text: string): string {
   return quoted(text.replaceAll('$', '$$$$'));
 }
 

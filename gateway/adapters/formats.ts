@@ -1,7 +1,7 @@
 import { listOf, TooManyAlternatives } from '../contract/schema/alternatives.ts';
 import { textFormats } from '../contract/schema/formats.ts';
 import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
-import { branchesOf, fieldOf, listedValuesOf, propertiesOf, typesOf } from './branches.ts';
+import { branchesOf, listedValuesOf, propertiesOf, propertyOf, typesOf } from './branches.ts';
 
 /** Key: a format. Value: the largest number of this format, and at most the largest that a double holds exactly. */
 export const largestValueOf: Readonly<Record<string, number>> = { int32: 2 ** 31 - 1, int64: Number.MAX_SAFE_INTEGER };
@@ -37,7 +37,7 @@ export function withFormatsFrom(schema: SubSchema, expected: SubSchema, named: N
   const properties = Object.entries(propertiesOf(schema));
   if (properties.length > 0)
     result['properties'] = Object.fromEntries(
-      properties.map(([name, one]) => [name, withFormatsOfPart(one, (target) => fieldOf(target, name))]),
+      properties.map(([name, one]) => [name, withFormatsOfPart(one, (target) => propertyOf(target, name))]),
     );
   for (const key of ['items', 'additionalProperties'])
     if (typeof schema[key] === 'object')

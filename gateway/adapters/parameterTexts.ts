@@ -33,7 +33,7 @@ export function transformedQuery(query: string, transform: Transform, forms: Par
     const texts = textsOf(value, `the parameter ${name} of the query`);
     if (before && isWrittenAlike(before, value, form) && isSame(before.texts, texts)) return before.raws;
     const rawName = before?.rawName ?? encodeURIComponent(name);
-    return writtenValues(texts, form, rawByText).map((text) => `${rawName}=${text}`);
+    return writtenParameters(texts, form, rawByText).map((text) => `${rawName}=${text}`);
   });
   return parts.length === 0 ? '' : `?${parts.join('&')}`;
 }
@@ -86,7 +86,7 @@ export function transformedPath(
     const texts = Object.hasOwn(values, name) ? textsOf(values[name] ?? null, what) : [];
     const form = forms.other.get(`path ${name}`);
     if (texts.length > 1 && form?.separator === undefined) throw new Error(`${what} is a list`);
-    const [written = ''] = writtenValues(texts, form, rawByText);
+    const [written = ''] = writtenParameters(texts, form, rawByText);
     if (cannotBeSegment(decoded(written))) throw new Error(`${what} has no value`);
     return written;
   });
@@ -174,7 +174,7 @@ function textsOf(value: JsonValue, what: string): string[] {
  * only one.
  * @throws Error if an item contains the separator: an escaped space or `|` would be read as a separator, too
  */
-export function writtenValues(
+export function writtenParameters(
   texts: readonly string[],
   form: ParameterForm | undefined,
   rawByText: ReadonlyMap<string, string> = new Map(),

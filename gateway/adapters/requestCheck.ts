@@ -13,7 +13,7 @@ import { contentOf, type RequestParts } from './adaptedParts.ts';
 import { propertiesOf, requiredOf } from './branches.ts';
 import { CompiledRoute } from './compiledAdapter.ts';
 import { formOf, type ParameterPlace, parameterFormsOf, parameterObject, parametersOfPath } from './parameters.ts';
-import { cannotBeSegment, valuesInPath, valuesInQuery, writtenValues } from './parameterTexts.ts';
+import { cannotBeSegment, valuesInPath, valuesInQuery, writtenParameters } from './parameterTexts.ts';
 import { mayBeJson, type PlainPart } from './plainParts.ts';
 import { headerSampleFault, isValidText } from './sampledCheck.ts';
 import { SchemaSampler } from './schemaSampler.ts';
@@ -277,7 +277,7 @@ function pathOrQueryWith(
 
 function writtenOrNone(texts: readonly string[], form: ParameterForm | undefined): readonly string[] | undefined {
   try {
-    return writtenValues(texts, form);
+    return writtenParameters(texts, form);
   } catch {
     return undefined;
   }

@@ -6,13 +6,13 @@ import {
   allowsNull,
   branchesOf,
   constantSchema,
-  fieldOf,
   hasFirstItem,
   hasType,
   isAlwaysPresent,
   kindInWords,
   listedValuesOf,
   propertiesOf,
+  propertyOf,
   requiredOf,
   typesOf,
   unionOf,
@@ -110,7 +110,7 @@ export class SchemaTransform {
     const [key, ...rest] = keys;
     if (key === undefined) return change(schema);
     return this.#onObjects(schema, operation, key, (object) => {
-      const inner = fieldOf(object, key);
+      const inner = propertyOf(object, key);
       return inner === undefined
         ? undefined
         : withFieldSchema(object, key, this.#within(inner, rest, operation, change));
@@ -167,7 +167,7 @@ export class SchemaTransform {
     operation: Operation & { readonly kind: 'const' | 'default' },
   ): PlainSchema {
     const { value } = operation;
-    const existing = fieldOf(object, name);
+    const existing = propertyOf(object, name);
     if (existing === undefined) return withField(object, name, constantSchema(value));
     if (requiredOf(object).includes(name)) {
       const message = `${name} is always present, so its default is never used.`;
@@ -197,7 +197,7 @@ export class SchemaTransform {
     return this.#within(schema, at.slice(0, depth), operation, (parent) => {
       const name = at[depth] ?? '';
       return this.#onObjects(parent, operation, name, (object) => {
-        if (fieldOf(object, name) === undefined) return undefined;
+        if (propertyOf(object, name) === undefined) return undefined;
         const moved = this.#movedWithin(withoutNull(object) ?? object, at.slice(depth), to.slice(depth), operation);
         return allowsNull(object) ? unionOf([moved, { type: 'null' }]) : moved;
       });
@@ -209,7 +209,7 @@ export class SchemaTransform {
     const foundFields: SubSchema[] = [];
     const withoutSource = this.#within(schema, at.slice(0, -1), operation, (parent) =>
       this.#onObjects(parent, operation, name, (object) => {
-        const field = fieldOf(object, name);
+        const field = propertyOf(object, name);
         if (field !== undefined) foundFields.push(field);
         return withoutField(object, name);
       }),
@@ -220,7 +220,8 @@ export class SchemaTransform {
 
   #renamed(schema: SubSchema, operation: Operation, to: string): SubSchema {
     return this.#inParent(schema, operation.at, operation, (object, name) => {
-      if (fieldOf(object, name) !== undefined && fieldOf(object, to) !== undefined) this.#reportTaken(operation, to);
+      if (propertyOf(object, name) !== undefined && propertyOf(object, to) !== undefined)
+        this.#reportTaken(operation, to);
       return withRenamedField(object, name, to);
     });
   }
@@ -242,7 +243,7 @@ export class SchemaTransform {
     return unionOf(
       branches.map((object) => {
         if (!hasType(object, 'object')) return object;
-        const existing = fieldOf(object, key);
+        const existing = propertyOf(object, key);
         if (rest.length === 0) {
           if (existing !== undefined) return this.#reportTaken(operation, key);
           return withField(object, key, field, isRequired);
@@ -262,7 +263,7 @@ export class SchemaTransform {
     const name = at.at(-1);
     if (name === undefined) return this.#changedValue(schema, operation);
     return this.#inParent(schema, at, operation, (object) => {
-      const field = fieldOf(object, name);
+      const field = propertyOf(object, name);
       if (field === undefined) return undefined;
       const mayBeRemoved = operation.kind === 'head' && !hasFirstItem(field, this.#named);
       const required = requiredOf(object).filter((other) => !(mayBeRemoved && other === name));

@@ -12,7 +12,7 @@ import { LastUse } from './lastUse.ts';
 import { metricsRoute } from './metrics.ts';
 import type { AdminContext, Operations } from './operations.ts';
 import { operatorRoutes } from './operatorRoutes.ts';
-import { statusOf } from './status.ts';
+import { statusJson } from './status.ts';
 
 export interface Readiness {
   /** False while the gateway starts and while it drains: then load balancers must not send it traffic. */
@@ -51,7 +51,7 @@ export function createAdmin(
   app.use(loginRoutes(source, sessions, attempts, clock));
   app.use(requireAccess(source, accessOf, attempts, clock));
   if (operations.identity) app.use(nameGateway(operations.identity));
-  const dashboardContext = { status: () => statusOf(context), ready: () => readiness.ready(), accessOf, clock };
+  const dashboardContext = { status: () => statusJson(context), ready: () => readiness.ready(), accessOf, clock };
   app.use(dashboardRoutes(dashboardContext, sessions));
   app.use(operatorRoutes(context));
   for (const { routes } of operations.features) if (routes) app.use(routes(context));

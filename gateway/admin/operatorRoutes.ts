@@ -12,14 +12,14 @@ import {
   LedgerUnansweredError,
   unknownVersionText,
 } from './reading/ledgerClient.ts';
-import { statusOf } from './status.ts';
+import { statusJson } from './status.ts';
 import { InvalidParameterError, parsePlanQuery, parseRetirementQuery, parseUsageQuery } from './usageQueryParams.ts';
 
 /** `/api/status`, `/api/reload`, `/api/usage`, `/api/versions` and `/api/plan`: the API behind the dashboard and the CLI. The features have more. */
 export function operatorRoutes(context: AdminContext): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   router.get('/api/status', async (_req, res) => {
-    res.json(await statusOf(context));
+    res.json(await statusJson(context));
   });
   addReload(router, context);
   addUsage(router, context);

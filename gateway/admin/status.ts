@@ -24,7 +24,7 @@ import type {
 } from './statusJson.ts';
 
 /** The body of `GET /api/status`. */
-export async function statusOf({ source, operations, lastUse, traffic }: AdminContext): Promise<StatusJson> {
+export async function statusJson({ source, operations, lastUse, traffic }: AdminContext): Promise<StatusJson> {
   const { configuration, live, clock, features } = operations;
   const isSampleDue = traffic.isDue;
   const reported = await live.report({ withMetrics: isSampleDue });

@@ -5,7 +5,7 @@ import { relative, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { formatFault, UnreadableFileError } from '../config/fault.ts';
 import { adminAddressIn, parseConfig } from '../config/load.ts';
-import { decodeUtf8, readRoutes, realPathOf } from '../config/location.ts';
+import { decodeIfUtf8, readRoutes, realPathOf } from '../config/location.ts';
 import { digestOf } from '../config/referencedFiles.ts';
 import { hostPort } from '../config/schema/network.ts';
 import { dateTime, instant, period, timer } from '../config/schema/units.ts';
@@ -173,7 +173,7 @@ const addressProblems = {
 
 function addressIn(file: string, { cwd, env }: Pick<Io, 'cwd' | 'env'>) {
   try {
-    return adminAddressIn(decodeUtf8(readRoutes(file, cwd)) ?? '', env);
+    return adminAddressIn(decodeIfUtf8(readRoutes(file, cwd)) ?? '', env);
   } catch (error) {
     if (error instanceof UnreadableFileError) return new UnreadableFileError(printable(file), error.cause);
     throw error;

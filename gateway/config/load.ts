@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../shared/clock.ts';
 import { isMap } from '../shared/json.ts';
 import type { ParsedContracts } from './contracts.ts';
 import { ConfigError } from './fault.ts';
-import { decodeUtf8, readRoutes, realPathOf } from './location.ts';
+import { decodeIfUtf8, readRoutes, realPathOf } from './location.ts';
 import { type Reading, readObject, readYaml, wholeFileFault } from './readDocument.ts';
 import { hostPort } from './schema/network.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -49,7 +49,7 @@ export interface ParseOptions {
 export function parseConfig(text: string | Uint8Array, file: string, options: ParseOptions = {}): ConfigResult {
   const { env = process.env, clock = systemClock, cwd = '.', overrides = {}, needsUpstreams, parsed } = options;
   const path = realPathOf(resolve(cwd, file));
-  const decoded = decodeUtf8(text);
+  const decoded = decodeIfUtf8(text);
   if (decoded !== undefined) {
     const reading = applyOverrides(readYaml(decoded, file, dirname(path), env), overrides);
     return validate(reading, clock.now(), { needsUpstreams, parsed, file: path });

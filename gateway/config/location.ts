@@ -118,7 +118,7 @@ export function readBytes(file: string): Uint8Array {
 }
 
 /** Decodes UTF-8 and removes a byte order mark; undefined if the text is not UTF-8. */
-export function decodeUtf8(text: string | Uint8Array): string | undefined {
+export function decodeIfUtf8(text: string | Uint8Array): string | undefined {
   if (typeof text === 'string') return text.replace(/^\uFEFF/, '');
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(text);

@@ -21,7 +21,7 @@ export function readYaml(text: string, file: string, folder: string, env: NodeJS
   const quotedVariables = new Set<string>();
   const source: Source = { file, folder, tree: null, places, quotedVariables, env };
   const yaml = readYamlText(text);
-  if (!yaml.isReadable) return { source, faults: faultsOf(yaml, text, file), isBroken: true };
+  if (!yaml.isReadable) return { source, faults: yamlFaults(yaml, text, file), isBroken: true };
   if (!yaml.root) return { source, faults: [wholeFileFault(file, 'empty')], isBroken: true };
   const walker: Walker = { yaml, places, quotedVariables, source, faults: [] };
   const tree = walk(walker, yaml.root, []);
@@ -82,7 +82,7 @@ function placeOf({ yaml: { lines } }: Walker, node: Node | null, path: Path, key
 }
 
 /** The faults of a text that cannot be parsed. */
-export function faultsOf(yaml: YamlText, text: string, file: string): Fault[] {
+export function yamlFaults(yaml: YamlText, text: string, file: string): Fault[] {
   // Within brackets, the parser reads the brace (\x7b) of `${NAME}` as the start of a map.
   const variableProblems = yaml.problems.filter(({ offset }) => text.startsWith('$\x7b', offset - 1));
   return variableProblems.length > 0

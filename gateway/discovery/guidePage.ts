@@ -9,7 +9,7 @@ import {
   hasChanges,
   hasSection,
   instructionsOf,
-  isBreaking,
+  isBreakingRoute,
   nameOf,
   newNameOf,
   removalInWords,
@@ -91,11 +91,11 @@ function badge(route: GuideRoute): Html {
 function badgeOf(route: GuideRoute): [style: string, label: string] {
   const { state } = route;
   if (state === 'removed') return ['sunset', 'Removed'];
-  if (state === 'moved') return [isBreaking(route) ? 'deprecated' : 'announced', 'Moved'];
+  if (state === 'moved') return [isBreakingRoute(route) ? 'deprecated' : 'announced', 'Moved'];
   if (state === 'new') return ['active', 'New'];
   if (state === 'unchanged') return ['retired', 'Unchanged'];
   if (changeCount(route) === 0) return ['active', 'Extended'];
-  return [isBreaking(route) ? 'deprecated' : 'announced', 'Changed'];
+  return [isBreakingRoute(route) ? 'deprecated' : 'announced', 'Changed'];
 }
 
 function routeArticle(route: GuideRoute): Html {

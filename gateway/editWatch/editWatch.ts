@@ -8,12 +8,12 @@ import type { Clock } from '../shared/clock.ts';
 import { AnswerHistory, type AnswerTotals, difference, lostIn } from './answerHistory.ts';
 import {
   type EditWatchStatus,
-  endLine,
   isStanding,
   jumpLines,
   recoveryLine,
   type VersionWatch,
   type WatchedEdit,
+  watchEndLine,
   watchStatus,
 } from './watchStatus.ts';
 
@@ -216,7 +216,7 @@ export class EditWatch {
     for (const watch of this.#watches.filter(isStanding)) this.#lookForRecovery(watch, at);
     this.#watches = this.#watches.filter(({ startedAt }) => at - startedAt < keptMs);
     if (this.#watchedEdit === undefined || at - this.#lastEditAt < watchMs) return;
-    const line = endLine(this.#watchedEdit, this.#watches);
+    const line = watchEndLine(this.#watchedEdit, this.#watches);
     if (line !== undefined) notice(line);
     this.#watchedEdit = undefined;
   }

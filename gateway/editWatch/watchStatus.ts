@@ -130,7 +130,7 @@ export function recoveryLine({ version, edits }: VersionWatch): string {
 }
 
 /** For the log, when the watch of an edit has ended. Undefined: there was no version to watch. */
-export function endLine(edit: WatchedEdit, watches: readonly VersionWatch[]): string | undefined {
+export function watchEndLine(edit: WatchedEdit, watches: readonly VersionWatch[]): string | undefined {
   const found = watches
     .filter(({ edits }) => edits.at(-1) === edit)
     .map((watch) => {

@@ -5,7 +5,7 @@ import { forgetGateway } from './forget.ts';
 import { Members } from './members.ts';
 import { type GatewayIdentity, Membership, markGone } from './membership.ts';
 import type { Sql } from './postgres.ts';
-import { readSharedConfig, shareBrownouts, writeSharedConfig } from './sharedConfig.ts';
+import { mergeBrownouts, readSharedConfig, writeSharedConfig } from './sharedConfig.ts';
 import type { MembershipAnswer, MembershipCommand, MembershipReport } from './workerMessages.ts';
 
 type HeartbeatCommand = MembershipCommand & { readonly kind: 'heartbeat' };
@@ -169,7 +169,7 @@ export class Heartbeats {
       const marking = { name, reason, endedAt };
       return { outcome: await forgetGateway(this.#store, marking, this.#settings.silentAfter, lastKnownRows) };
     }
-    if (command.kind === 'brownouts') return { brownouts: await shareBrownouts(this.#store, command.records) };
+    if (command.kind === 'brownouts') return { brownouts: await mergeBrownouts(this.#store, command.records) };
     if (command.kind === 'writeConfig') await writeSharedConfig(this.#store, command.config);
     return { config: await readSharedConfig(this.#store) };
   }

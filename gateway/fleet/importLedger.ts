@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
-import { failureOf } from '../usage/ledger/failure.ts';
+import { ledgerFailure } from '../usage/ledger/failure.ts';
 import { openLedgerFileToRead } from '../usage/ledger/file.ts';
 import { lossesVersion, sizeColumns, subjects } from '../usage/ledger/schema.ts';
 import { dayMs, hourMs } from '../usage/ledger/spans.ts';
@@ -41,7 +41,7 @@ export async function importLedger(postgres: Postgres, file: string): Promise<Im
     return await postgres.transaction((sql) => copyLedger(sql, ledger, file));
   } catch (error) {
     if (error instanceof ImportError || error instanceof StoreError) throw error;
-    throw new ImportError(`${file} cannot be read: ${failureOf(error).reason}.`);
+    throw new ImportError(`${file} cannot be read: ${ledgerFailure(error).reason}.`);
   } finally {
     ledger.close();
   }

@@ -62,7 +62,7 @@ export async function writeSharedConfig(
  * new decision is not.
  * @returns the decisions in effect. @throws StoreError
  */
-export async function shareBrownouts(sql: Sql, records: readonly BrownoutRecord[]): Promise<BrownoutRecord[]> {
+export async function mergeBrownouts(sql: Sql, records: readonly BrownoutRecord[]): Promise<BrownoutRecord[]> {
   if (records.length > 0)
     await sql.query(
       `INSERT INTO ${schemaName}.brownouts AS b (version, at, state, reason, changed)

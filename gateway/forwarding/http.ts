@@ -2,7 +2,7 @@ import type { ResponseHead } from '../http1/responseHead.ts';
 import type { ResponseHandler, WireFailure } from '../http1/responseReader.ts';
 import { Attempts } from './attempts.ts';
 import { AdaptingResponse, ClientResponse } from './clientResponse.ts';
-import { type AwaitedParty, bodyTooLarge, cutOff, type Failure, failureOf, type Outbound } from './outbound.ts';
+import { type AwaitedParty, bodyTooLarge, cutOff, type Failure, forwardingFailure, type Outbound } from './outbound.ts';
 import { CollectedBody, RequestBody } from './requestBody.ts';
 import { openTunnel, type Tunnel } from './tunnel.ts';
 
@@ -133,7 +133,7 @@ export class Forwarding implements ResponseHandler {
 
   onFailure(failure: WireFailure): void {
     if (this.#ended) return;
-    const classified = failureOf(failure, this.#awaited);
+    const classified = forwardingFailure(failure, this.#awaited);
     this.#attempts.onFailure(failure, classified.fault);
     const bodyStarted = this.#body !== undefined;
     if (this.#response.started || !this.#attempts.retry(failure.kind, bodyStarted)) this.#fail(classified);

@@ -255,7 +255,7 @@ export const cutOff: Failure = {
 /** Which side had to send or read when a timeout passed. */
 export type AwaitedParty = 'target' | 'client';
 
-export function failureOf({ kind, cause }: WireFailure, awaited: AwaitedParty): Failure {
+export function forwardingFailure({ kind, cause }: WireFailure, awaited: AwaitedParty): Failure {
   switch (kind) {
     case 'unresolved':
       return { code: 'TARGET_UNRESOLVED', fault: 'target', cause };

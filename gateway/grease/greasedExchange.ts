@@ -1,8 +1,8 @@
-import { type BodyBytes, bufferOf, isJson } from '../adapters/adaptedBody.ts';
+import { type BodyBytes, bufferOf, isAdaptableJson } from '../adapters/adaptedBody.ts';
 import type { ExchangeAdaptation, Failure, IncomingRequest } from '../forwarding/outbound.ts';
 import type { RequestFields } from '../forwarding/requestHead.ts';
 import { listOfTokens, lowerCased } from '../http1/grammar.ts';
-import { fieldOf, headForBody, type ResponseHead } from '../http1/responseHead.ts';
+import { headForBody, type ResponseHead, responseField } from '../http1/responseHead.ts';
 import { PathTable } from '../shared/pathTable.ts';
 import { type GreasePlan, type LinkedNode, linkedNodes, type StatusPlan, withUnknownMembers } from './splice.ts';
 
@@ -217,12 +217,12 @@ export class GreasedExchange implements ExchangeAdaptation {
     if (status < 200 || status > 299 || status === 206 || contentLength > maxBodyBytes) return undefined;
     if (unchangedIfPresent.some((name) => head.names.includes(name)) || head.names.includes('content-range'))
       return undefined;
-    const coding = fieldOf(head, 'content-encoding');
+    const coding = responseField(head, 'content-encoding');
     if (coding !== undefined && listOfTokens(coding).some((name) => name !== 'identity')) return undefined;
-    if (listOfTokens(fieldOf(head, 'cache-control') ?? '').includes('no-transform')) return undefined;
-    const tag = fieldOf(head, 'etag');
-    const contentType = fieldOf(head, 'content-type') ?? '';
-    if ((tag !== undefined && !tag.startsWith('W/')) || !isJson(contentType)) return undefined;
+    if (listOfTokens(responseField(head, 'cache-control') ?? '').includes('no-transform')) return undefined;
+    const tag = responseField(head, 'etag');
+    const contentType = responseField(head, 'content-type') ?? '';
+    if ((tag !== undefined && !tag.startsWith('W/')) || !isAdaptableJson(contentType)) return undefined;
     return this.#grease.nodeFor(this.#statusPlans, status, contentType);
   }
 }

@@ -198,7 +198,7 @@ function isBlank(code: number): boolean {
 }
 
 /** The value of a field; several are joined to a list. Undefined without the field. */
-export function fieldOf({ names, fields }: ResponseHead, name: string): string | undefined {
+export function responseField({ names, fields }: ResponseHead, name: string): string | undefined {
   let value: string | undefined;
   for (const [index, fieldName] of names.entries()) {
     if (fieldName !== name) continue;

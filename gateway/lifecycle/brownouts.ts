@@ -115,7 +115,7 @@ export function beginLine(version: string, { end, clientShare, routes }: Brownou
 }
 
 /** The line for the operator when a brownout is over, or will not begin. */
-export function endLine(
+export function brownoutEndLine(
   version: string,
   { at }: Pick<BrownoutWindow, 'at'>,
   state: BrownoutRecord['state'],

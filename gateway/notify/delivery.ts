@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { NotifyReceiver } from '../config/notifySettings.ts';
 import { packageVersion } from '../shared/packageFiles.ts';
 import type { NotifyEvent } from './events.ts';
-import { asJson, asSlack } from './formats.ts';
+import { asSlack, eventAsJson } from './formats.ts';
 
 /** A receiver may take this long to answer. */
 export const answerMs = 10_000;
@@ -54,7 +54,7 @@ export async function sendEvent(
   now: number,
   timeoutMs = answerMs,
 ): Promise<ReceiverAnswer> {
-  const body = receiver.format === 'slack' ? asSlack(event) : asJson(event);
+  const body = receiver.format === 'slack' ? asSlack(event) : eventAsJson(event);
   const id = messageId(event);
   const timestamp = String(Math.floor(now / 1_000));
   const unsignedFields = { 'webhook-id': id, 'webhook-timestamp': timestamp };

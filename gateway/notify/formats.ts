@@ -9,7 +9,7 @@ type Message = Pick<NotifyEvent, 'title' | 'sections'>;
 const maxLineLength = 2_000;
 
 /** For a file, a chat or a pull request. */
-export function asMarkdown({ title, sections }: Message): string {
+export function eventAsMarkdown({ title, sections }: Message): string {
   return `# ${markdownText(title)}\n${sections.map(markdownSection).join('')}`;
 }
 
@@ -74,7 +74,7 @@ function escaped(text: string): string {
 }
 
 /** The body of the JSON format: the payload that Standard Webhooks recommends. */
-export function asJson({ type, at, title, sections, data }: NotifyEvent): string {
+export function eventAsJson({ type, at, title, sections, data }: NotifyEvent): string {
   const text = sections.flatMap(({ lines }) => lines).join('\n');
   return JSON.stringify({ type, timestamp: isoTextOrNull(at), data: { title, text, ...data } });
 }

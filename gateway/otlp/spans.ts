@@ -17,7 +17,7 @@ export interface Origin {
 }
 
 /** The server span of an exchange, then the client span of each attempt. */
-export function spansOf(row: SpanRow, shown: Shown, origin: Origin): ReadableSpan[] {
+export function readableSpans(row: SpanRow, shown: Shown, origin: Origin): ReadableSpan[] {
   const clientSpans = row.span.attempts.map((_, index) => clientSpan(row, index, shown, origin));
   return [serverSpan(row, shown, origin), ...clientSpans];
 }

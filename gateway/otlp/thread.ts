@@ -16,7 +16,7 @@ import {
   spanCount,
 } from './batch.ts';
 import { bucketBounds, DurationTotals } from './durations.ts';
-import { hrTime, spansOf } from './spans.ts';
+import { hrTime, readableSpans } from './spans.ts';
 
 // The entry point of the thread that exports spans and metrics. Only this thread loads the OpenTelemetry packages.
 
@@ -92,7 +92,7 @@ async function exportSpans(): Promise<void> {
   while (waiting.length > 0) {
     const rows = waiting.splice(0, batchSize);
     const count = rows.reduce((sum, row) => sum + spanCount(row), 0);
-    const spans = rows.flatMap((row) => spansOf(row, settings.shownParts, { resource, scope }));
+    const spans = rows.flatMap((row) => readableSpans(row, settings.shownParts, { resource, scope }));
     const reason = await failureOf(traceExporter, spans);
     post({ kind: 'result', signal: 'spans', spans: count, reason });
     if (reason === undefined) pauseMs = firstPauseMs;

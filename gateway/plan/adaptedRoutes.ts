@@ -67,7 +67,7 @@ export interface UsePart {
 }
 
 /** Divides the requests of a client by groups of routes. The sums over all parts equal those of `use`. */
-export function partsOf(use: VersionClientUse, groups: readonly RouteGroup[] = []): readonly UsePart[] {
+export function useParts(use: VersionClientUse, groups: readonly RouteGroup[] = []): readonly UsePart[] {
   const { version, client } = use;
   const groupParts = groups.flatMap((group) => {
     const { requests, errors, served, failing, refused, last, name, topRoutes } = group.uses.get(client) ?? {};

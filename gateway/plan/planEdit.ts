@@ -9,7 +9,7 @@ import { plural, printableExcerpt, withCommas } from '../shared/text.ts';
 import { evidenceOf } from '../usage/callFacts.ts';
 import type { UsageQueries, VersionClientUse } from '../usage/usageQueries.ts';
 import { isSingleClient, otherClients } from '../usage/usageRow.ts';
-import { partsOf, type RouteGroup, routeGroups, routeRemarks } from './adaptedRoutes.ts';
+import { type RouteGroup, routeGroups, routeRemarks, useParts } from './adaptedRoutes.ts';
 import { changedVersions, ownRefusals } from './ownAnswers.ts';
 import {
   hasLoss,
@@ -84,7 +84,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   // Checked last. A query that fails returns no rows, which would look as if no client had called.
   if (queries.problem !== undefined) return undefined;
   const rows = uses.flatMap((one) =>
-    partsOf(one, groups.get(one.version)).map(({ use: part, group }): Row => {
+    useParts(one, groups.get(one.version)).map(({ use: part, group }): Row => {
       const use = withAtLeastOneRequest(part);
       const answer = answerOf(use, group);
       const mayBeRefused = group?.candidateAnswer === 'unknown' && !plannedAnswers[answer].isRefusal;

@@ -4,10 +4,10 @@ import {
   type BrownoutStatus,
   type BrownoutStop,
   beginLine,
+  brownoutEndLine,
   brownoutKey,
   brownoutStatus,
   cancelledBrownouts,
-  endLine,
 } from '../lifecycle/brownouts.ts';
 import { stageOf, successorOf } from '../lifecycle/stage.ts';
 import { type MetricValues, metricOf } from '../observability/exposition.ts';
@@ -242,7 +242,7 @@ export class BrownoutControl {
     const currentRecord = this.#recordOf(key);
     if (this.#isClosed || (currentRecord !== undefined && currentRecord.state !== 'approved')) return;
     this.#pending.set(key, { version: version.name, at: window.at, state, reason, changed: this.#options.clock.now() });
-    if (state !== 'approved') this.#options.notice(endLine(version.name, window, state, reason));
+    if (state !== 'approved') this.#options.notice(brownoutEndLine(version.name, window, state, reason));
   }
 
   /** Stores the pending decisions, and reads all, when the earlier calls have ended. @returns false if the ledger, or the store of the fleet, does not answer */
@@ -274,7 +274,7 @@ export class BrownoutControl {
       const version = source.current.versions.get(record.version);
       const window = version?.brownouts.find(({ at }) => at === record.at);
       if (version && window && currentRecord?.state === 'approved' && record.state !== 'approved')
-        notice(endLine(record.version, window, record.state, record.reason));
+        notice(brownoutEndLine(record.version, window, record.state, record.reason));
     }
     for (const [key, record] of sent) {
       if (this.#pending.get(key) !== record) continue;

@@ -144,11 +144,11 @@ export async function brownoutRemark(
 ): Promise<Remark | undefined> {
   const last = (await queries.brownouts.totals(query.version)).at(-1);
   const report = last && (await brownoutReport(queries, snapshot, { ...query, window: last.at }, { isBrief: true }));
-  return report && { code: 'brownout', text: summaryOf(report) };
+  return report && { code: 'brownout', text: brownoutSummary(report) };
 }
 
 /** `The brownout of /v1 at 2027-03-02T14:00:00Z refused 12 requests of 3 clients: 2 moved, 1 kept retrying.` */
-export function summaryOf({
+export function brownoutSummary({
   version,
   number,
   brownouts,

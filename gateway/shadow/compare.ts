@@ -2,7 +2,7 @@ import { isList, type Located } from '../contract/document/located.ts';
 import { CompareError } from '../contract/failure.ts';
 import { isMap, memberName } from '../shared/json.ts';
 import { BodyPath, type PathBudget } from './paths.ts';
-import { bareType, type ContractResponses, isJson, type ListedResponse } from './responses.ts';
+import { bareType, type ContractResponses, isJsonMedia, type ListedResponse } from './responses.ts';
 import { type ComparedResponse, notJson, parsedBody, type ResponsePair, tooDeep, valueIfJson } from './sample.ts';
 import { addObservation, compareShapes, declaredAt, type Observation } from './shapes.ts';
 
@@ -60,7 +60,7 @@ export class ResponseComparer {
     if (pair.method === 'HEAD' || [old, newResponse].some((one) => one && isBodiless(one))) return addPair('no body');
     if ([old, newResponse].every((one) => one === undefined || one.body.byteLength === 0)) return addPair('no body');
     if (newResponse) this.#compareMedia(pair, newResponse, into);
-    if (![old, newResponse ?? old].every(({ contentType }) => isJson(bareType(contentType))))
+    if (![old, newResponse ?? old].every(({ contentType }) => isJsonMedia(bareType(contentType))))
       return addPair('not JSON');
     const [oldParsed, newParsed] = [old, newResponse].map((one) => one && parsedBody(one.body));
     if (oldParsed === tooDeep || newParsed === tooDeep) return addPair('too deep');

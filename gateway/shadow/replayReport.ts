@@ -5,7 +5,7 @@ import {
   type SarifResult,
   type SarifRule,
   sarifLog,
-  textOf,
+  sarifTextOf,
 } from '../compat/report/sarif.ts';
 import { safeText, uriOf, type WorkingTree } from '../compat/report/words.ts';
 import { nearest } from '../config/nearest.ts';
@@ -14,7 +14,7 @@ import { plural } from '../shared/text.ts';
 import { assessEvidence } from './assess.ts';
 import type { ReplayOptions, ReplayOutcome } from './replay.ts';
 import type { ReplayedContract } from './replayRequests.ts';
-import { countsOf, differenceInWords, routeJson, summaryOf } from './report.ts';
+import { countsOf, differenceInWords, differenceSummary, routeJson } from './report.ts';
 
 const maxUnlistedNotes = 20;
 
@@ -36,7 +36,7 @@ export function replayReport({ old: oldSide, new: newSide, versions, notes }: Re
     summary:
       pairs === 0
         ? `No responses of /${oldSide.version} and /${newSide.version} were compared.`
-        : summaryOf(oldSide.version, newSide.version, counts, pairs, routes.length),
+        : differenceSummary(oldSide.version, newSide.version, counts, pairs, routes.length),
     /** False: not all requests were sent, because a server did not answer any more. */
     is_complete: goneServer === undefined,
     pairs,
@@ -125,7 +125,7 @@ export function replayAsSarif(
           ruleId: rule.id,
           ruleIndex,
           level: rule.defaultConfiguration.level,
-          message: textOf(
+          message: sarifTextOf(
             `${route.route}${status}: ${differenceInWords(one)}, in ${one.count} of ${plural(one.pairs, 'pair')}: ${one.why}.`,
           ),
           locations: [location],
@@ -146,7 +146,7 @@ export function replayAsSarif(
   const invocation = {
     executionSuccessful: report.is_complete && report.has_success,
     toolConfigurationNotifications: [],
-    toolExecutionNotifications: warnings.map((text) => ({ level: 'warning' as const, message: textOf(text) })),
+    toolExecutionNotifications: warnings.map((text) => ({ level: 'warning' as const, message: sarifTextOf(text) })),
     ruleConfigurationOverrides: [],
   };
   return sarifLog(sarifOptions.release, rules, invocation, results);

@@ -48,7 +48,7 @@ export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, qu
     /** Why the ledger cannot be written or read. */
     problem: queries.problem ?? null,
     /** In one sentence. */
-    summary: summaryOf(version, chosen?.to, counts, pairs, routes.length),
+    summary: differenceSummary(version, chosen?.to, counts, pairs, routes.length),
     pairs,
     first: routes.length > 0 ? rfc3339(Math.min(...firsts)) : null,
     last: routes.length > 0 ? rfc3339(Math.max(...lasts)) : null,
@@ -146,7 +146,7 @@ export interface RouteProof {
 }
 
 /** Route (`GET /drinks/{id}`) → how well it was compared. Only the evidence of this kind and hash counts, with its controls. */
-export async function evidenceOf(
+export async function routeProofs(
   queries: Pick<UsageQueries, 'evidence'>,
   name: string,
   { kind, hash }: { readonly kind: EvidenceKind; readonly hash: string },
@@ -173,7 +173,7 @@ export async function whyAdapterCannotServe(
 ): Promise<string | undefined> {
   const { version, contractDigest, fromContractDigest, hash, pairs: neededPairs, routes: adaptedRoutes } = adapter;
   const used = await queries.routes(version, since);
-  const proven = await evidenceOf(queries, version, {
+  const proven = await routeProofs(queries, version, {
     kind: 'adapter',
     hash: evidenceHash(contractDigest, fromContractDigest, hash),
   });
@@ -199,7 +199,7 @@ export function differenceInWords(one: { path: string; what: string; detail: str
 }
 
 /** `/v1 compared with /v2: 2 undeclared differences and 1 declared in 30 pairs of 1 route.` */
-export function summaryOf(
+export function differenceSummary(
   version: string,
   to: string | undefined,
   { undeclared, declared }: ReturnType<typeof countsOf>,

@@ -120,7 +120,7 @@ export class ContractResponses {
       const content = entriesOf(below(this.#documents.resolve(written), 'content'));
       const types = new Map(content.map(([type, located]) => [bareType(type), located]));
       const matching = types.get(media) ?? types.get(`${media.split('/')[0]}/*`) ?? types.get('*/*');
-      const similar = isJson(media) ? [...types].find(([type]) => isJson(type))?.[1] : undefined;
+      const similar = isJsonMedia(media) ? [...types].find(([type]) => isJsonMedia(type))?.[1] : undefined;
       const found = matching ?? similar;
       const schema = found && below(this.#documents.resolve(found), 'schema');
       const isUsable = isMap(schema?.value) || typeof schema?.value === 'boolean';
@@ -142,6 +142,6 @@ export function bareType(contentType: string | undefined): string {
   return (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-export function isJson(media: string): boolean {
+export function isJsonMedia(media: string): boolean {
   return media === 'application/json' || media === 'text/json' || /^[\w.-]+\/[\w.-]+\+json$/.test(media);
 }

@@ -1,7 +1,7 @@
 import { isList } from '../contract/document/located.ts';
 import { isMap, type JsonMap } from '../shared/json.ts';
 import type { BodyPath } from './paths.ts';
-import { typeOf } from './validation.ts';
+import { shapeTypeOf } from './validation.ts';
 
 /**
  * What an observation is about:
@@ -67,10 +67,10 @@ export function compareShapes(
   const declares = declaredAt(path);
   const [before, after] = [oldValues, newValues].map((values) => values.filter((value) => value !== null));
   if (before === undefined || after === undefined || before.length === 0 || after.length === 0) return;
-  for (const value of [...before, ...after]) path.types.add(typeOf(value));
+  for (const value of [...before, ...after]) path.types.add(shapeTypeOf(value));
   for (const type of path.types) {
     const share = (values: readonly unknown[]): number =>
-      values.filter((value) => typeOf(value) === type).length / values.length;
+      values.filter((value) => shapeTypeOf(value) === type).length / values.length;
     addObservation(into, {
       status,
       path: path.text,

@@ -87,7 +87,7 @@ function keysOf({ instancePath, keyword, params }: SchemaError): string[] {
 
 function ruleOf({ keyword, params, data }: SchemaError): string {
   const { format } = params as Record<string, unknown>;
-  if (keyword === 'type') return `type ${typeOf(data)}`;
+  if (keyword === 'type') return `type ${shapeTypeOf(data)}`;
   if (keyword === 'format') return `format ${String(format)}`;
   if (keyword === 'const') return 'enum';
   if (keyword === 'anyOf') return 'alternatives';
@@ -97,7 +97,7 @@ function ruleOf({ keyword, params, data }: SchemaError): string {
 export type ShapeType = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object';
 
 /** The type of a value of JSON. Integers count as numbers, because the same field often has 5 in one response and 5.5 in the next. */
-export function typeOf(value: unknown): ShapeType {
+export function shapeTypeOf(value: unknown): ShapeType {
   if (value === null || value === undefined) return 'null';
   if (isList(value)) return 'array';
   const type = typeof value;

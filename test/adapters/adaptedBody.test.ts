@@ -7,8 +7,8 @@ import {
   bufferOf,
   changeBody,
   decodeBody,
+  isAdaptableJson,
   isBody,
-  isJson,
   tooLarge,
 } from '../../gateway/adapters/adaptedBody.ts';
 import { adaptedHead, adaptedRequestLines, adaptedTag, originalTags } from '../../gateway/adapters/adaptedHeads.ts';
@@ -68,7 +68,7 @@ describe('the parts of an adapted body', () => {
     ['multipart/mixed; boundary=json', false],
     ['', false],
     [undefined, false],
-  ])('%s may be JSON: %s', (contentType, expected) => expect(isJson(contentType)).toBe(expected));
+  ])('%s may be JSON: %s', (contentType, expected) => expect(isAdaptableJson(contentType)).toBe(expected));
 
   it('are decoded up to a limit', () => {
     const bomb = gzipSync(Buffer.alloc(1_000_000));

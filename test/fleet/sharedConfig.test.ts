@@ -4,7 +4,7 @@ import { answerSettingsOf } from '../../gateway/config/answerSettings.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Sql } from '../../gateway/fleet/postgres.ts';
 import { schemaName } from '../../gateway/fleet/schema.ts';
-import { readSharedConfig, shareBrownouts, writeSharedConfig } from '../../gateway/fleet/sharedConfig.ts';
+import { mergeBrownouts, readSharedConfig, writeSharedConfig } from '../../gateway/fleet/sharedConfig.ts';
 import { startStore } from '../support/postgres.ts';
 
 let sql: Sql;
@@ -61,10 +61,10 @@ it('the first decision about a brownout counts in the fleet, and only an approva
   const record = { version: 'v1', at: 1_800_000_000_000, state: 'approved', reason: null, changed: 1 } as const;
   const skipped = { ...record, state: 'skipped', reason: 'no successor' } as const;
   const stopped = { ...record, state: 'stopped', reason: 'stopped by an operator', changed: 2 } as const;
-  expect(await shareBrownouts(sql, [])).toEqual([]);
-  const answers = await Promise.all([shareBrownouts(sql, [record]), shareBrownouts(sql, [record])]);
+  expect(await mergeBrownouts(sql, [])).toEqual([]);
+  const answers = await Promise.all([mergeBrownouts(sql, [record]), mergeBrownouts(sql, [record])]);
   expect(answers).toEqual([[record], [record]]);
-  expect(await shareBrownouts(sql, [{ ...record, changed: 3 }])).toEqual([record]);
-  expect(await shareBrownouts(sql, [stopped, { ...skipped, at: 1 }])).toEqual([{ ...skipped, at: 1 }, stopped]);
-  expect(await shareBrownouts(sql, [record, { ...record, at: 1 }])).toEqual([{ ...skipped, at: 1 }, stopped]);
+  expect(await mergeBrownouts(sql, [{ ...record, changed: 3 }])).toEqual([record]);
+  expect(await mergeBrownouts(sql, [stopped, { ...skipped, at: 1 }])).toEqual([{ ...skipped, at: 1 }, stopped]);
+  expect(await mergeBrownouts(sql, [record, { ...record, at: 1 }])).toEqual([{ ...skipped, at: 1 }, stopped]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AwaitedParty, type Failure, failureOf } from '../../gateway/forwarding/outbound.ts';
+import { type AwaitedParty, type Failure, forwardingFailure } from '../../gateway/forwarding/outbound.ts';
 import type { WireFailureKind } from '../../gateway/http1/responseReader.ts';
 import { catalogue } from '../../gateway/problems/catalogue.ts';
 
@@ -18,11 +18,11 @@ const kinds = Object.keys(expected) as WireFailureKind[];
 
 describe.each(kinds)('a failure of the kind %s', (kind) => {
   it('is the fault of the target if the gateway waited for the target', () =>
-    expect(failureOf({ kind, cause: 'why' }, 'target')).toEqual({ ...expected[kind], cause: 'why' }));
+    expect(forwardingFailure({ kind, cause: 'why' }, 'target')).toEqual({ ...expected[kind], cause: 'why' }));
 
   it('is the fault of the client only for a time-out', () => {
     const late = { code: 'REQUEST_TIMED_OUT', fault: 'client' };
-    expect(failureOf({ kind, cause: 'why' }, 'client')).toEqual({
+    expect(forwardingFailure({ kind, cause: 'why' }, 'client')).toEqual({
       ...(kind === 'timeout' ? late : expected[kind]),
       cause: 'why',
     });
@@ -38,5 +38,5 @@ it.each<[kind: WireFailureKind, waited: AwaitedParty, status: number]>([
   ['timeout', 'target', 504],
   ['timeout', 'client', 408],
 ])('%s while waiting for the %s is answered %i', (kind, waited, status) =>
-  expect(catalogue[failureOf({ kind, cause: '' }, waited).code].status).toBe(status),
+  expect(catalogue[forwardingFailure({ kind, cause: '' }, waited).code].status).toBe(status),
 );

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { NotifyEvent } from '../../gateway/notify/events.ts';
-import { asHtml, asJson, asMarkdown, asSlack } from '../../gateway/notify/formats.ts';
+import { asHtml, asSlack, eventAsJson, eventAsMarkdown } from '../../gateway/notify/formats.ts';
 import { eventOf } from './receiver.ts';
 
 const hostile = '<!channel> <https://evil.example|click> & "quotes" `code` | cell *bold* <img src=x onerror=alert(1)>';
@@ -59,15 +59,15 @@ it('escapes everything in HTML', () => {
 });
 
 it('escapes everything in Markdown', () => {
-  const text = asMarkdown(event);
+  const text = eventAsMarkdown(event);
   expect(text).not.toMatch(/<|\*bold| \| cell/);
-  expect(asMarkdown(eventOf('one', { sections: [{ lines: ['Run `a|b`, <i>.'] }] }))).toContain(
+  expect(eventAsMarkdown(eventOf('one', { sections: [{ lines: ['Run `a|b`, <i>.'] }] }))).toContain(
     '- Run <code>a&#124;b</code>, &#60;i&#62;.\n',
   );
 });
 
 it('has type, timestamp and data in JSON', () => {
-  expect(JSON.parse(asJson(eventOf('one')))).toEqual({
+  expect(JSON.parse(eventAsJson(eventOf('one')))).toEqual({
     type: 'deprecation',
     timestamp: '2026-11-18T12:00:00.000Z',
     data: { title: 'Event one', text: 'The text of one.', version: 'v1' },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { brownoutRemark, brownoutReport, summaryOf } from '../../gateway/retirement/brownoutReport.ts';
+import { brownoutRemark, brownoutReport, brownoutSummary } from '../../gateway/retirement/brownoutReport.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 import { otherClients, type UsageBatch, type UsageRow } from '../../gateway/usage/usageRow.ts';
 import { readersOn } from '../support/fleetLedger.ts';
@@ -248,7 +248,7 @@ describe.each(readersOn)('on %s', (_database, reader) => {
     const ask = async (window: number) => {
       const question = { version: 'v1', successor: 'v2', window, now: begin + 3.5 * hour };
       const report = await brownoutReport(queries, snapshotWith(windows), question);
-      return report && { text: summaryOf(report), classes: report.clients.map((one) => one.class) };
+      return report && { text: brownoutSummary(report), classes: report.clients.map((one) => one.class) };
     };
     expect(await ask(1)).toEqual({
       text: 'The brownout of /v1 at 2026-11-10T22:00:00Z refused 1 request of 1 client: 1 kept retrying. It was stopped: an operator stopped it.',

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { evidenceHash } from '../../gateway/shadow/evidence.ts';
-import { type DifferenceReport, evidenceOf } from '../../gateway/shadow/report.ts';
+import { type DifferenceReport, routeProofs } from '../../gateway/shadow/report.ts';
 import type { EvidenceRow } from '../../gateway/usage/usageRow.ts';
 import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
@@ -242,7 +242,7 @@ In use and never compared: GET /drinks, GET /menu.
   it('tells how well each route is proved under one hash', async () => {
     const { ledger, queries } = ledgerWith([], now - 30 * day);
     ledger.saveEvidence([...evidence(), ...evidence().map((one) => ({ ...one, hash: 'other', route: 'GET /x' }))]);
-    const proved = await evidenceOf(queries, 'v1', { kind: 'shadow', hash: evidenceHash(undefined, undefined) });
+    const proved = await routeProofs(queries, 'v1', { kind: 'shadow', hash: evidenceHash(undefined, undefined) });
     expect([...proved]).toEqual([['GET /drinks', { pairs: 30, undeclared: 2, last: now - day + 29 }]]);
   });
 });

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { decodeUtf8, readRoutes } from '../../config/location.ts';
+import { decodeIfUtf8, readRoutes } from '../../config/location.ts';
 import { CompareError } from '../../contract/failure.ts';
 import { plural, printable } from '../../shared/text.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
@@ -43,7 +43,7 @@ async function adapter(older: string, newer: string, { config, output }: Adapter
     withAbsolutePath(newContract),
     movedTables,
   );
-  const indentation = indentationIn(decodeUtf8(readRoutes(config, io.cwd)) ?? '', from.name);
+  const indentation = indentationIn(decodeIfUtf8(readRoutes(config, io.cwd)) ?? '', from.name);
   const section = [`# Paste this below /${from.name}: in ${printable(config)}.`, ...lines];
   const text = section.map((line) => `${indentation}${line}\n`).join('');
   if (output === undefined) io.stdout.write(text);

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { BrownoutStatus } from '../../lifecycle/brownouts.ts';
-import { type BrownoutReport, brownoutClasses, summaryOf } from '../../retirement/brownoutReport.ts';
+import { type BrownoutReport, brownoutClasses, brownoutSummary } from '../../retirement/brownoutReport.ts';
 import { isMap } from '../../shared/json.ts';
 import { ago, percent, printable, printableExcerpt, withCommas } from '../../shared/text.ts';
 import { adminClient, gatewayJson, notAGateway } from '../adminClient.ts';
@@ -122,7 +122,7 @@ const maxClientsShown = 20;
 
 function brownoutAsText(report: BrownoutReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const lines = [
-    paint('bold', printable(summaryOf(report))),
+    paint('bold', printable(brownoutSummary(report))),
     ...report.notes.map(({ text }) => `  ${printable(text)}`),
   ];
   const refused = refusedTable(report);
@@ -138,7 +138,7 @@ function brownoutAsText(report: BrownoutReport, paint: Paint, width = Number.POS
 
 /** For a ticket or a pull request. */
 function brownoutAsMarkdown(report: BrownoutReport): string {
-  const lines = [`# ${escaped(`Brownouts of /${report.version}`)}`, '', escaped(summaryOf(report))];
+  const lines = [`# ${escaped(`Brownouts of /${report.version}`)}`, '', escaped(brownoutSummary(report))];
   if (report.notes.length > 0) lines.push('', ...report.notes.map(({ text }) => `- ${escaped(text)}`));
   const refused = refusedTable(report);
   if (refused.rows.length > 0) lines.push('', ...markdownTable(refused.headings, refused.rows));

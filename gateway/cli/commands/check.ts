@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { compareWithCompose } from '../../config/compose/compare.ts';
 import { readProject } from '../../config/compose/project.ts';
 import { parseConfig } from '../../config/load.ts';
-import { decodeUtf8, readRoutes, realPathOf, replacedLinkFault } from '../../config/location.ts';
+import { decodeIfUtf8, readRoutes, realPathOf, replacedLinkFault } from '../../config/location.ts';
 import { stageWithWaivers } from '../../lifecycle/stage.ts';
 import { hasLoss } from '../../plan/plan.ts';
 import { prepareAdaptersAndGrease } from '../../runtime/adapterCheck.ts';
@@ -81,7 +81,7 @@ export const addCheck: AddCommand = (program, io, finish) => {
 async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   const { config, format, strict, againstRunning } = options;
   const bytes = readRoutes(config, io.cwd);
-  const text = decodeUtf8(bytes) ?? '';
+  const text = decodeIfUtf8(bytes) ?? '';
   const now = systemClock.now();
   const compose = options.compose
     ? await checkWithCompose({ ...options, compose: options.compose }, bytes, io, now)
@@ -182,7 +182,7 @@ export async function checkWithCompose(
 ): Promise<ComposeCheck> {
   const { config, compose, composeService, upstreams: needsUpstreams } = options;
   const project = readProject(compose, io.env, io.cwd);
-  const text = decodeUtf8(bytes);
+  const text = decodeIfUtf8(bytes);
   const running = project.faults.length > 0 ? undefined : await runningServices(project.name, io.cwd, io.env);
   const facts = { files: compose, project: project.name, gateway: null, running: running ?? null, notes: [] };
   const texts = project.texts;

@@ -1,9 +1,9 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { isBreaking } from '../../compat/judge/findings.ts';
+import { hasBreakingFinding } from '../../compat/judge/findings.ts';
 import { type CompatReport, relevantFindings } from '../../compat/judge/judge.ts';
 import { asGithub } from '../../compat/report/github.ts';
-import { asJson } from '../../compat/report/json.ts';
-import { asMarkdown } from '../../compat/report/markdown.ts';
+import { reportAsJson } from '../../compat/report/json.ts';
+import { reportAsMarkdown } from '../../compat/report/markdown.ts';
 import { asSarif } from '../../compat/report/sarif.ts';
 import { asText, rulesAsText } from '../../compat/report/text.ts';
 import { type RuleLevel, ruleLevels, rules } from '../../compat/rules/rules.ts';
@@ -100,7 +100,7 @@ async function compare(
 }
 
 function isClean({ pairs, staleExemptions }: CompatReport): boolean {
-  return staleExemptions.length === 0 && !pairs.some((pair) => isBreaking(relevantFindings(pair)));
+  return staleExemptions.length === 0 && !pairs.some((pair) => hasBreakingFinding(relevantFindings(pair)));
 }
 
 /** `levels`: rule → the level that an earlier `--rule` sets. @returns these levels and the level that this `--rule` sets */
@@ -124,11 +124,11 @@ type Printer = (
 
 const printers: Record<CompatFormat, Printer> = {
   text: ({ report }, { all, io }) => asText(report, { paint: painter(io.stdout, io.env), showAll: all }),
-  json: ({ report }) => printedJson(asJson(report)),
+  json: ({ report }) => printedJson(reportAsJson(report)),
   sarif: ({ report, folder }, { release }) =>
     printedJson(asSarif(report, { version: release, ...workingTreeAt(folder) })),
   github: ({ report, folder }) => asGithub(report, workingTreeAt(folder)),
-  markdown: ({ report }) => asMarkdown(report),
+  markdown: ({ report }) => reportAsMarkdown(report),
 };
 
 const clearLine = '\r\u001b[K';

@@ -10,7 +10,7 @@ import type { Snapshot } from '../../config/snapshot.ts';
 import type { Documents } from '../../contract/document/documents.ts';
 import { below } from '../../contract/document/located.ts';
 import { openContract } from '../../contract/document/open.ts';
-import { faultsOf } from '../../contract/document/validate.ts';
+import { contractFaults } from '../../contract/document/validate.ts';
 import { CompareError } from '../../contract/failure.ts';
 import { majorsBetween } from '../../contract/routes.ts';
 import { systemClock } from '../../shared/clock.ts';
@@ -108,7 +108,7 @@ export async function openForCompat(
 ): Promise<Documents> {
   progress.show(`reading ${reference}`);
   const documents = await openContract(reference, { cwd, stdin: io.stdin ?? (() => ''), allowRemote });
-  const faults = validate ? faultsOf(documents) : [];
+  const faults = validate ? contractFaults(documents) : [];
   if (faults.length === 0) return documents;
   const lines = faults.map(({ where, message, remedy }) => `  ${where}: ${message}.  ${remedy}`);
   const problem = `the contract is not valid: ${plural(faults.length, 'fault')}`;

@@ -5,7 +5,7 @@ import {
   type JudgeSettings,
   type PairReport,
 } from '../../compat/judge/judge.ts';
-import { decodeUtf8, realPathOf } from '../../config/location.ts';
+import { decodeIfUtf8, realPathOf } from '../../config/location.ts';
 import { readYaml } from '../../config/readDocument.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { withoutNames } from '../../contract/routes.ts';
@@ -125,7 +125,7 @@ class EarlierContracts {
     this.#base = base;
     this.#commit = new Commit(ref, base);
     const bytes = this.#commit.read(this.#pathTo(file));
-    this.#files = bytes ? contractsIn(decodeUtf8(bytes) ?? '', file, env) : new Map();
+    this.#files = bytes ? contractsIn(decodeIfUtf8(bytes) ?? '', file, env) : new Map();
   }
 
   /** The versions that had a contract. */

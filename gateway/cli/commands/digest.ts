@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import { asHtml, asMarkdown } from '../../notify/formats.ts';
+import { asHtml, eventAsMarkdown } from '../../notify/formats.ts';
 import { digestEvent } from '../../notify/ledgerEvents.ts';
 import { isMap } from '../../shared/json.ts';
 import { printable } from '../../shared/text.ts';
@@ -67,7 +67,7 @@ async function digest(options: DigestOptions, io: Io): Promise<ExitCode> {
   if (names !== undefined && store === undefined)
     throw new UsageError('--names requires --store: a running gateway reads its own usage.names.');
   const found = store === undefined ? await digestFromGateway(options, io) : await digestFromStore(store, options, io);
-  io.stdout.write(format === 'html' ? asHtml(found) : asMarkdown(found));
+  io.stdout.write(format === 'html' ? asHtml(found) : eventAsMarkdown(found));
   return 0;
 }
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import { decodeUtf8, readRoutes } from '../../config/location.ts';
+import { decodeIfUtf8, readRoutes } from '../../config/location.ts';
 import {
   hasLoss,
   type Plan,
@@ -112,7 +112,7 @@ async function planFromGateway(
 
 /** @throws UsageError for bytes that are not UTF-8, UnreadableFileError */
 function textIn(file: string, cwd: string): string {
-  const text = decodeUtf8(readRoutes(file, cwd));
+  const text = decodeIfUtf8(readRoutes(file, cwd));
   if (text === undefined) throw new UsageError(`${printable(file)} is not UTF-8: see version-gateway check.`);
   return text;
 }

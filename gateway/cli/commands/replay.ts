@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { UnreadableFileError } from '../../config/fault.ts';
-import { decodeUtf8 } from '../../config/location.ts';
+import { decodeIfUtf8 } from '../../config/location.ts';
 import { digestOf } from '../../config/referencedFiles.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { Documents } from '../../contract/document/documents.ts';
@@ -186,7 +186,7 @@ async function textOf(name: string, { cwd, stdin }: Io): Promise<string> {
   } catch (error) {
     throw new UnreadableFileError(printable(name), error);
   }
-  const text = decodeUtf8(bytes);
+  const text = decodeIfUtf8(bytes);
   if (text === undefined) throw new CompareError(printable(name), 'is not UTF-8', 'Convert it to UTF-8.');
   return text;
 }

@@ -1,5 +1,5 @@
 import { below, type Located } from '../../contract/document/located.ts';
-import { discriminatorValuesOf, mappingOf, targetNameOf, targetsOf } from '../../contract/schema/choices.ts';
+import { choiceTargets, discriminatorValuesOf, mappingOf, targetNameOf } from '../../contract/schema/choices.ts';
 import type { View } from '../../contract/schema/schema.ts';
 import { pairAlternatives, pairChoices } from './pairing.ts';
 import { noName, type SchemaPair } from './schemaPair.ts';
@@ -43,7 +43,7 @@ function compareDefaultMapping(pair: SchemaPair, old: Located, now: Located, new
 function compareMappings(pair: SchemaPair, old: Located, now: Located, newNames: NewNames): void {
   const { oldSchema, newSchema } = pair;
   const [oldValues, newValues] = [discriminatorValuesOf(oldSchema), discriminatorValuesOf(newSchema)];
-  const [oldTargets, newTargets] = [targetsOf(oldSchema), targetsOf(newSchema)];
+  const [oldTargets, newTargets] = [choiceTargets(oldSchema), choiceTargets(newSchema)];
   const areSubtypes = oldSchema.isSubtype && newSchema.isSubtype;
   // A choice with one alternative is merged into the schema.
   const hasMergedChoice = newSchema.parts.some(({ map }) => map['oneOf'] !== undefined || map['anyOf'] !== undefined);
@@ -112,13 +112,13 @@ function newNamesOfAlternatives(pair: SchemaPair): NewNames {
 }
 
 function unchangedNames({ oldSchema, newSchema }: SchemaPair): [old: string, now: string][] {
-  const targets = targetsOf(newSchema);
-  return [...targetsOf(oldSchema).keys()].filter((name) => targets.has(name)).map((name) => [name, name]);
+  const targets = choiceTargets(newSchema);
+  return [...choiceTargets(oldSchema).keys()].filter((name) => targets.has(name)).map((name) => [name, name]);
 }
 
 /** A subtype counts as renamed if its old name was removed and a value that referred to it now refers to a new name. */
 function newNamesOfSubtypes(pair: SchemaPair): NewNames {
-  const [oldTargets, newTargets] = [targetsOf(pair.oldSchema), targetsOf(pair.newSchema)];
+  const [oldTargets, newTargets] = [choiceTargets(pair.oldSchema), choiceTargets(pair.newSchema)];
   const newNames = new Map(unchangedNames(pair));
   const [oldMapping, newMapping] = [mappingOf(pair.old), mappingOf(pair.new)];
   const taken = new Set<string>();
@@ -140,7 +140,7 @@ function compareSubtypes(
   newDiscriminator: Located,
   newNames: NewNames,
 ): void {
-  const [oldTargets, newTargets] = [targetsOf(pair.oldSchema), targetsOf(pair.newSchema)];
+  const [oldTargets, newTargets] = [choiceTargets(pair.oldSchema), choiceTargets(pair.newSchema)];
   const valueByName = new Map([...mappingOf(pair.old)].map(([value, target]) => [targetNameOf(target.value), value]));
   for (const [name, target] of oldTargets) {
     const kept = newTargets.get(newNames.get(name) ?? '');

@@ -2,7 +2,7 @@ import type { Documents } from '../../contract/document/documents.ts';
 import { below } from '../../contract/document/located.ts';
 import { type Route, withoutNames } from '../../contract/routes.ts';
 import { compareContracts, type RouteComparison } from '../diff/contracts.ts';
-import { collectChanges, renamesIn } from '../judge/findings.ts';
+import { collectChanges, renamedChanges } from '../judge/findings.ts';
 import { defaultLevelOf, type RuleId, ruleFor } from '../rules/rules.ts';
 import { routeInWords, subjectOf } from '../rules/words.ts';
 import { ContractExamples } from './examples.ts';
@@ -12,7 +12,7 @@ import {
   changeCount,
   type Guide,
   type GuideRoute,
-  isBreaking,
+  isBreakingRoute,
   type RouteState,
   type Topic,
   type VersionEnd,
@@ -38,7 +38,7 @@ export function buildGuide({ old, new: newContract, from, to, moved, versionEnd 
     oldRoutes: new Map(
       comparison.routes.flatMap(({ route, oldRoute }) => (oldRoute ? [[route, oldRoute] as const] : [])),
     ),
-    newNameByRemoval: renamesIn(comparison),
+    newNameByRemoval: renamedChanges(comparison),
     anchors: new Set(),
     baseUrls: { old: versionEnd.oldBaseUrl, new: versionEnd.newBaseUrl },
   };
@@ -121,7 +121,7 @@ function stateOf(existed: boolean, topicCount: number): RouteState {
 function workRank(route: GuideRoute): number {
   const { state } = route;
   if (state === 'removed') return 0;
-  if (isBreaking(route)) return 1;
+  if (isBreakingRoute(route)) return 1;
   if (state === 'moved') return 2;
   // Errors and warnings. A changed route without them has only additions.
   if (changeCount(route) > 0) return 3;

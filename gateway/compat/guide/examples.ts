@@ -93,7 +93,7 @@ export class ContractExamples {
 }
 
 /** The value at a path, in which `[]` is the first item of a list. */
-export function valueAt(value: unknown, path: readonly string[]): unknown {
+export function sampleAt(value: unknown, path: readonly string[]): unknown {
   let current = value;
   for (const key of path) {
     if (isList(current)) current = key.startsWith('[') ? current[0] : undefined;
@@ -122,7 +122,7 @@ export function generatedValueAt(whole: SampleValue | undefined, key: string): S
   const item = key.startsWith('[') ? whole.item : undefined;
   const part = item ?? whole.fields?.get(key);
   if (part) return part;
-  const value = valueAt(whole.value, [key]);
+  const value = sampleAt(whole.value, [key]);
   return value === undefined ? undefined : { value, isGenerated: whole.isGenerated };
 }
 

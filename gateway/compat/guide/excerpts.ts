@@ -1,7 +1,7 @@
 import { isList, type Located, ownValue } from '../../contract/document/located.ts';
 import type { Route } from '../../contract/routes.ts';
 import { isMap } from '../../shared/json.ts';
-import { type ContractExamples, type ExampleBody, generatedValueAt, type SampleValue, valueAt } from './examples.ts';
+import { type ContractExamples, type ExampleBody, generatedValueAt, type SampleValue, sampleAt } from './examples.ts';
 import type { BeforeAfter, Excerpt } from './guide.ts';
 
 /** A value of each contract, or the two contracts themselves. */
@@ -24,7 +24,7 @@ export function excerptsOf(
   const selection = selectionOf(paths);
   const excerptOf = (body: ExampleBody | undefined): Excerpt | undefined => {
     const fallback = subjectPath.reduce<SampleValue | undefined>(generatedValueAt, body?.generated);
-    const part = body && select(valueAt(body.example, subjectPath), fallback, selection);
+    const part = body && select(sampleAt(body.example, subjectPath), fallback, selection);
     if (part === undefined) return undefined;
     const lines = JSON.stringify(part.value, null, 2).split('\n');
     const shown = lines.length > maxExcerptLines ? [...lines.slice(0, maxExcerptLines - 1), '…'] : lines;

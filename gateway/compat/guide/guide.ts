@@ -111,7 +111,7 @@ export function changeCount(route: GuideRoute): number {
   return allTopics(route).reduce((sum, { changes }) => sum + changes.length, 0);
 }
 
-export function isBreaking(route: GuideRoute): boolean {
+export function isBreakingRoute(route: GuideRoute): boolean {
   const changes = allTopics(route).flatMap((topic) => topic.changes);
   return route.state === 'removed' || changes.some(({ level }) => level === 'error');
 }
@@ -208,7 +208,7 @@ function brownoutsInWords(from: string, { brownouts = [], isRetired }: VersionEn
 
 function routesInWords(from: string, routes: readonly GuideRoute[]): string {
   const oldRoutes = routes.filter((route) => route.old !== undefined);
-  const breakingCount = oldRoutes.filter((route) => route.state !== 'removed' && isBreaking(route)).length;
+  const breakingCount = oldRoutes.filter((route) => route.state !== 'removed' && isBreakingRoute(route)).length;
   const movedCount = oldRoutes.filter(({ state }) => state === 'moved').length;
   const removedCount = oldRoutes.filter(({ state }) => state === 'removed').length;
   const oldRoutesInWords = plural(oldRoutes.length, 'route');

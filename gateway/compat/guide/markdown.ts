@@ -12,7 +12,7 @@ import {
   hasChanges,
   hasSection,
   instructionsOf,
-  isBreaking,
+  isBreakingRoute,
   nameOf,
   newNameOf,
   removalInWords,
@@ -71,7 +71,7 @@ function stateInWords(route: GuideRoute): string {
   if (state === 'removed' || state === 'new' || state === 'unchanged') return state;
   const count = changeCount(route);
   if (count === 0) return state === 'changed' ? 'additions only' : state;
-  return `${state === 'moved' ? 'moved, ' : ''}${plural(count, 'change')}${isBreaking(route) ? ', breaking' : ''}`;
+  return `${state === 'moved' ? 'moved, ' : ''}${plural(count, 'change')}${isBreakingRoute(route) ? ', breaking' : ''}`;
 }
 
 function sharedSection(topic: Topic, routes: readonly GuideRoute[]): string[] {
@@ -89,7 +89,7 @@ function routeSection(route: GuideRoute): string[] {
   const { anchor, new: newRoute, requestLine, topics, shared, summary } = route;
   const newName = newNameOf(route);
   const newNameClause = newName === undefined ? '' : ` is now ${codeAsMarkdown(newName, unlimited)}`;
-  const compatibleNote = isBreaking(route) ? '' : ' (not breaking)';
+  const compatibleNote = isBreakingRoute(route) ? '' : ' (not breaking)';
   const blocks = [
     `<a id="${anchor}"></a>\n### ${codeAsMarkdown(nameOf(route), unlimited)}${newNameClause}${compatibleNote}`,
   ];

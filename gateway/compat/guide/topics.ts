@@ -3,7 +3,7 @@ import { canonicalJson } from '../../contract/schema/keywords.ts';
 import type { Change, PartStep } from '../diff/change.ts';
 import { defaultLevelOf, predicateOf } from '../rules/rules.ts';
 import { looksRenamedPhrase, subjectOf, whatChanged } from '../rules/words.ts';
-import { type ContractExamples, type ExampleBody, valueAt } from './examples.ts';
+import { type ContractExamples, type ExampleBody, sampleAt } from './examples.ts';
 import { excerptsOf, type OldAndNew } from './excerpts.ts';
 import { type ChangeGroup, type GroupedChange, type RouteOccurrence, splitSteps } from './groups.ts';
 import { type BeforeAfter, type DescribedChange, inBackticks, type Topic } from './guide.ts';
@@ -21,7 +21,7 @@ export function topicOf(group: ChangeGroup, anchor: string, context: TopicContex
   const { occurrence, bodies } = bestExamples(group, context);
   const subjectPath = splitSteps(occurrence.steps).path;
   const valuesAtSubject = (from: Bodies): Examples => {
-    return { old: valueAt(from.old?.example, subjectPath), new: valueAt(from.new?.example, subjectPath) };
+    return { old: sampleAt(from.old?.example, subjectPath), new: sampleAt(from.new?.example, subjectPath) };
   };
   const bodyExamples = valuesAtSubject(bodies);
   // Each header has an example of its own.
@@ -56,7 +56,7 @@ function bestExamples(
     const bodies = bodiesAt(occurrence.route, parts, context);
     // The changed value itself may be missing in one contract, so the examples need only the value that contains it.
     const containerPath = path.slice(0, -1);
-    const withExample = [bodies.old, bodies.new].filter((body) => valueAt(body?.example, containerPath) !== undefined);
+    const withExample = [bodies.old, bodies.new].filter((body) => sampleAt(body?.example, containerPath) !== undefined);
     return { occurrence, bodies, exampleCount: withExample.length };
   });
   const [best] = candidates.sort((a, b) => b.exampleCount - a.exampleCount);
@@ -128,7 +128,7 @@ const kindsShownByValues: ReadonlySet<string> = new Set(['type', 'limit', 'value
 
 /** ": `"9.50"` before, `9.5` now", if both examples have a short value; otherwise empty. */
 function valuesInWords({ change, path }: GroupedChange, examples: Examples): string {
-  const [before, after] = [valueAt(examples.old, path), valueAt(examples.new, path)];
+  const [before, after] = [sampleAt(examples.old, path), sampleAt(examples.new, path)];
   if (!kindsShownByValues.has(change.kind) || !isShort(before) || !isShort(after) || before === after) return '';
   return `: ${inBackticks(JSON.stringify(before))} before, ${inBackticks(JSON.stringify(after))} now`;
 }
@@ -152,9 +152,9 @@ function pairRenames(
   for (const removed of candidates.filter(({ change }) => !/^added/.test(change.effect))) {
     const siblings = added.filter((one) => one.change.kind === removed.change.kind && areSiblings(one, removed));
     // A header has no value in a body.
-    const value = removed.change.kind === 'field' ? valueAt(examplesOf(removed).old, removed.path) : undefined;
+    const value = removed.change.kind === 'field' ? sampleAt(examplesOf(removed).old, removed.path) : undefined;
     const withSameValue = siblings.filter((one) => {
-      return isDistinctive(value) && canonicalJson(valueAt(examplesOf(one).new, one.path)) === canonicalJson(value);
+      return isDistinctive(value) && canonicalJson(sampleAt(examplesOf(one).new, one.path)) === canonicalJson(value);
     });
     const name = newNameByRemoval.get(removed.change);
     // The phrase for a parameter has backticks, a name has none.

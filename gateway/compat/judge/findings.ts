@@ -44,7 +44,7 @@ const levelOrder = { error: 0, warn: 1, info: 2 } as const;
 export function findingsOf(comparison: ContractComparison, levels: LevelOverrides = new Map()): Finding[] {
   const [first] = comparison.routes;
   return catchingStackOverflow(first?.route.operation.place.file.name ?? '', () => {
-    const renames = renamesIn(comparison);
+    const renames = renamedChanges(comparison);
     const findings = collectChanges(comparison).flatMap((collected) => {
       const rule = ruleFor(collected.change);
       const level = levels.get(rule.id) ?? rule.level;
@@ -70,7 +70,7 @@ function findingOf(
     routes: occurrences.flatMap(({ route }) => (route ? [nameOf(route)] : [])),
     old: siteOf(change.old),
     new: siteOf(change.new),
-    fingerprint: fingerprintOf(rule, identity),
+    fingerprint: findingFingerprint(rule, identity),
     renamedTo,
     collectedChange,
   };
@@ -87,12 +87,12 @@ export function limitedToRoutes(finding: Finding, routes: readonly RouteName[]):
   return { ...finding, routes, sentence: sentenceOf(change, occurrence), subject };
 }
 
-export function isBreaking(findings: readonly Finding[]): boolean {
+export function hasBreakingFinding(findings: readonly Finding[]): boolean {
   return findings.some(({ level }) => level === 'error');
 }
 
 /** `identity` contains no words of a sentence, so a finding keeps its fingerprint if a release words it differently. */
-export function fingerprintOf(rule: RuleId, identity: string): string {
+export function findingFingerprint(rule: RuleId, identity: string): string {
   return createHash('sha256').update(`${rule}\n${identity}`).digest('hex').slice(0, 16);
 }
 
@@ -189,7 +189,7 @@ const leastRouteSimilarity = 0.7;
 const maxPairs = 2500;
 
 /** For each removal that looks like a rename: what was added at the same place, as `whatChanged` or `routeInWords` names it. */
-export function renamesIn({ document, routes }: ContractComparison): ReadonlyMap<Change, string> {
+export function renamedChanges({ document, routes }: ContractComparison): ReadonlyMap<Change, string> {
   const renames = new Map<Change, string>();
   const seen = new Set<Comparison>([document, ...routes.map(({ comparison }) => comparison)]);
   // The loop also visits the parts that it adds to the set.

@@ -7,9 +7,9 @@ import { basisOf, defaultLevelOf } from '../rules/rules.ts';
 import { needlessMajorSentence, routeInWords } from '../rules/words.ts';
 import {
   type Finding,
+  findingFingerprint,
   findingsOf,
-  fingerprintOf,
-  isBreaking,
+  hasBreakingFinding,
   type LevelOverrides,
   limitedToRoutes,
 } from './findings.ts';
@@ -200,9 +200,9 @@ function needlessMajorFinding(
   levels: LevelOverrides,
 ): Finding | undefined {
   const level = levels.get(majorRule) ?? 'error';
-  if (level === 'off' || isBreaking(changeFindings)) return undefined;
+  if (level === 'off' || hasBreakingFinding(changeFindings)) return undefined;
   const findingsAtDefaults = levels.size === 0 ? changeFindings : findingsOf(comparison);
-  if (isBreaking(findingsAtDefaults)) return undefined;
+  if (hasBreakingFinding(findingsAtDefaults)) return undefined;
   const [oldName, newName] = [
     versions.old === undefined ? 'the old major' : `/${versions.old}`,
     versions.new === undefined ? 'the new major' : `/${versions.new}`,
@@ -218,7 +218,7 @@ function needlessMajorFinding(
     routes: [],
     old: { place: below(old.root, 'info').place, value: undefined },
     new: { place: below(now.root, 'info').place, value: undefined },
-    fingerprint: fingerprintOf(majorRule, `/${versions.old ?? ''}\n/${versions.new ?? ''}`),
+    fingerprint: findingFingerprint(majorRule, `/${versions.old ?? ''}\n/${versions.new ?? ''}`),
     renamedTo: undefined,
     collectedChange: undefined,
   };

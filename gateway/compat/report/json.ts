@@ -6,7 +6,7 @@ import type { Site } from '../judge/findings.ts';
 import type { Between, CompatReport, Exemption, PlacedFinding } from '../judge/judge.ts';
 import { basisOf, type Rule } from '../rules/rules.ts';
 import { looksRenamedPhrase } from '../rules/words.ts';
-import { type CompatSummary, summaryOf } from './summary.ts';
+import { type CompatSummary, compatSummary } from './summary.ts';
 import { notesOf } from './words.ts';
 
 // In characters. Longer texts, and the JSON of longer values, are cut.
@@ -66,7 +66,7 @@ export interface JsonReport {
 }
 
 /** The report for programs. Escape control characters when you print the report: the output may go to a terminal. */
-export function asJson(report: CompatReport): JsonReport {
+export function reportAsJson(report: CompatReport): JsonReport {
   return {
     version: 1,
     comparings: report.pairs.map(({ between, title, old, new: now, findings, exempted }) => ({
@@ -83,7 +83,7 @@ export function asJson(report: CompatReport): JsonReport {
     stale: report.staleExemptions.map(({ why, exemption }) => ({ why, exemption: exemptionAsJson(exemption) })),
     off: report.rulesOff.map(cut),
     notes: notesOf(report).map(cut),
-    summary: summaryOf(report),
+    summary: compatSummary(report),
   };
 }
 

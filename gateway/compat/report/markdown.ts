@@ -3,7 +3,7 @@ import { plural } from '../../shared/text.ts';
 import { type CompatReport, type PlacedFinding, relevantFindings } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
 import { codeAsMarkdown, plainAsMarkdown, sentenceAsMarkdown } from './markdownText.ts';
-import { infosInWords, summaryInWords, summaryOf } from './summary.ts';
+import { compatSummary, infosInWords, summaryInWords } from './summary.ts';
 import {
   callsInWords,
   existsInContract,
@@ -33,7 +33,7 @@ const maxNamedRoutes = 3;
 const reservedForRemarks = 1000;
 
 /** A comment for a pull request, with the most severe findings first. Rows that do not fit are omitted. */
-export function asMarkdown(report: CompatReport): string {
+export function reportAsMarkdown(report: CompatReport): string {
   const top = [
     commentMarker,
     `### Contracts: ${plainAsMarkdown(summaryInWords(report), 400)}`,
@@ -57,7 +57,7 @@ export function rulesAsMarkdown(): string {
 }
 
 function sectionsOf(report: CompatReport): Section[] {
-  const { errors, warnings, exempted, stale } = summaryOf(report);
+  const { errors, warnings, exempted, stale } = compatSummary(report);
   return [
     findingsSection(plural(errors, 'error'), report, 'error'),
     listSection(plural(stale, 'stale exemption'), report.staleExemptions.map(staleInWords)),

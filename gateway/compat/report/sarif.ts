@@ -128,9 +128,9 @@ function invocationOf(report: CompatReport): SarifInvocation {
     executionSuccessful: true,
     toolConfigurationNotifications: staleExemptions.map((one) => ({
       level: 'error',
-      message: textOf(staleInWords(one)),
+      message: sarifTextOf(staleInWords(one)),
     })),
-    toolExecutionNotifications: notesOf(report).map((note) => ({ level: 'warning', message: textOf(note) })),
+    toolExecutionNotifications: notesOf(report).map((note) => ({ level: 'warning', message: sarifTextOf(note) })),
     ruleConfigurationOverrides: rulesOff.map((id) => ({ descriptor: { id }, configuration: { enabled: false } })),
   };
 }
@@ -149,7 +149,7 @@ function resultOf(
     ruleId: rule,
     ruleIndex: rules.findIndex(({ id }) => id === rule),
     level: sarifLevels[level],
-    message: textOf(renamedTo === undefined ? sentence : `${sentence}. It ${looksRenamedPhrase(renamedTo)}.`),
+    message: sarifTextOf(renamedTo === undefined ? sentence : `${sentence}. It ${looksRenamedPhrase(renamedTo)}.`),
     locations: [mainLocation(finding, pair, workingTree)],
     ...(related.length > 0 ? { relatedLocations: related } : {}),
     partialFingerprints: { 'finding/v1': fingerprint },
@@ -163,7 +163,7 @@ function resultOf(
 }
 
 /** Some viewers render `[a](b)` as a link. Braces are safe: they are placeholders only in a message with `arguments`. */
-export function textOf(text: string): SarifText {
+export function sarifTextOf(text: string): SarifText {
   return { text: safeText(text, 1000).replaceAll('](', '] (') };
 }
 

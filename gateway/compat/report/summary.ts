@@ -17,7 +17,7 @@ export interface CompatSummary {
   readonly verdict: 'not compared' | 'refused' | 'unsure' | 'compatible' | 'same';
 }
 
-export function summaryOf(report: CompatReport): CompatSummary {
+export function compatSummary(report: CompatReport): CompatSummary {
   const { pairs, staleExemptions, notCompared } = report;
   const relevant = pairs.flatMap(relevantFindings);
   const count = (level: PlacedFinding['level']): number => relevant.filter((one) => one.level === level).length;
@@ -46,7 +46,7 @@ function verdictOn(report: CompatReport, relevant: readonly PlacedFinding[]): Co
 
 /** "2 errors, 1 warning, 14 compatible changes". */
 export function summaryInWords(report: CompatReport): string {
-  const summary = summaryOf(report);
+  const summary = compatSummary(report);
   const words = countsInWords(report, summary);
   if (report.pairs.length === 0) return ['Nothing was compared', ...words].join(', ');
   if (summary.verdict === 'same') return 'No changes found';

@@ -11,7 +11,7 @@ import {
   relevantFindings,
 } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
-import { summaryInWords, summaryOf } from './summary.ts';
+import { compatSummary, summaryInWords } from './summary.ts';
 import {
   callsInWords,
   existsInContract,
@@ -55,7 +55,7 @@ export function asText(report: CompatReport, options: TextOptions): string {
   for (const stale of report.staleExemptions) blocks.push([`${levelAsText('error', paint)}  ${staleInWords(stale)}`]);
   const notes = notesOf(report);
   if (notes.length > 0) blocks.push(notes.map((note) => `${paint('yellow', 'note')}  ${safeText(note)}`));
-  blocks.push([paint(verdictStyles[summaryOf(report).verdict], `${summaryInWords(report)}.`)]);
+  blocks.push([paint(verdictStyles[compatSummary(report).verdict], `${summaryInWords(report)}.`)]);
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 

@@ -21,9 +21,9 @@ import {
   backendNotStarted,
   type ComposeContext,
   type ComposeRule,
+  composeTargets,
   portDiffers,
   resolveHost,
-  targetsOf,
   upstreamUnanswered,
 } from './upstreams.ts';
 
@@ -106,7 +106,7 @@ function findingsBetween(
   const result = validate(reading, routes.now, { needsUpstreams: routes.needsUpstreams });
   const { snapshot } = result;
   if (!snapshot) return { result, gateway: gateway.name, notes: [] };
-  const targets = targetsOf(snapshot, reading.source, routes.text);
+  const targets = composeTargets(snapshot, reading.source, routes.text);
   const versions = snapshot.sortedVersions.map((version) => ({
     name: version.name,
     isRetired: routes.isRetired(version),

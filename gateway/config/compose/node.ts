@@ -51,22 +51,22 @@ export function child(node: ComposeNode | undefined, ...keys: readonly string[])
 }
 
 /** The entries of a map; none for another node. */
-export function entriesOf(node: ComposeNode | undefined): readonly (readonly [string, ComposeEntry])[] {
+export function mapEntries(node: ComposeNode | undefined): readonly (readonly [string, ComposeEntry])[] {
   return node?.kind === 'map' ? [...node.entries] : [];
 }
 
 /** The items of a list; a single value counts as a list of one, which many keys allow. */
-export function itemsOf(node: ComposeNode | undefined): readonly ComposeNode[] {
+export function listItems(node: ComposeNode | undefined): readonly ComposeNode[] {
   if (node?.kind === 'list') return node.items;
   return node?.kind === 'scalar' && node.text !== undefined ? [node] : [];
 }
 
-export function textOf(node: ComposeNode | undefined): string | undefined {
+export function scalarText(node: ComposeNode | undefined): string | undefined {
   return node?.kind === 'scalar' ? node.text : undefined;
 }
 
 export function textsOf(node: ComposeNode | undefined): readonly string[] {
-  return itemsOf(node).flatMap((item) => textOf(item) ?? []);
+  return listItems(node).flatMap((item) => scalarText(item) ?? []);
 }
 
 /** Every text below the node, without keys. */
@@ -112,14 +112,14 @@ function mergeNodes(base: ComposeNode, override: ComposeNode, key: string): Comp
     return { ...base, items: [...kept, ...override.items] };
   }
   // A key without a value, as in `networks: { back: }`, keeps the value of the earlier file.
-  return textOf(override) === undefined && override.kind === 'scalar' ? base : override;
+  return scalarText(override) === undefined && override.kind === 'scalar' ? base : override;
 }
 
 /** The path of a volume in the container. */
 function mountPoint(volume: ComposeNode): string {
-  const target = textOf(child(volume, 'target'));
+  const target = scalarText(child(volume, 'target'));
   if (target !== undefined) return target;
-  const parts = (textOf(volume) ?? '').split(':');
+  const parts = (scalarText(volume) ?? '').split(':');
   return parts[1] ?? parts[0] ?? '';
 }
 
@@ -138,12 +138,12 @@ function asMap(
   list: ComposeNode,
   toEntries: (item: ComposeNode) => readonly (readonly [string, ComposeEntry])[],
 ): MapNode {
-  return mapOf(itemsOf(list).flatMap(toEntries), list.at, list.tag);
+  return mapOf(listItems(list).flatMap(toEntries), list.at, list.tag);
 }
 
 /** `NAME=value`, or `NAME` alone. */
 function entriesByAssignment(item: ComposeNode): readonly (readonly [string, ComposeEntry])[] {
-  if (item.kind !== 'scalar' || item.text === undefined) return entriesOf(item);
+  if (item.kind !== 'scalar' || item.text === undefined) return mapEntries(item);
   const equalsSign = item.text.indexOf('=');
   const name = equalsSign === -1 ? item.text : item.text.slice(0, equalsSign);
   const text = equalsSign === -1 ? undefined : item.text.slice(equalsSign + 1);

@@ -5,15 +5,15 @@ import {
   type ComposeEntry,
   type ComposeNode,
   child,
-  entriesOf,
   faultIn,
-  itemsOf,
   listed,
+  listItems,
   type MapNode,
+  mapEntries,
   mapOf,
   mergeMaps,
+  scalarText,
   shortened,
-  textOf,
   textsOf,
 } from './node.ts';
 import { type ComposeFile, ComposeReader, projectName, readEnvFile, variablesIn } from './reader.ts';
@@ -56,10 +56,10 @@ export function readProject(files: readonly string[], env: Variables, cwd: strin
   });
   const [first, ...others] = roots;
   const root = others.reduce((base, override) => mergeMaps(base, override), first ?? emptyMap(files[0] ?? ''));
-  const name = projectName(textOf(child(root, 'name')), folder, variables);
+  const name = projectName(scalarText(child(root, 'name')), folder, variables);
   const activeProfiles = new Set((variables['COMPOSE_PROFILES'] ?? '').split(',').map((profile) => profile.trim()));
   const context = { project: name, variables, activeProfiles, folders: reader.folders };
-  const services = entriesOf(child(root, 'services')).map(([key, entry]) => {
+  const services = mapEntries(child(root, 'services')).map(([key, entry]) => {
     if (!/^[\w.-]+$/.test(key)) {
       const message = `${shortened(key)} is not a valid name of a service.`;
       const remedy = 'Use letters, digits, dots, dashes and underscores.';
@@ -74,7 +74,7 @@ export function readProject(files: readonly string[], env: Variables, cwd: strin
     folders: reader.folders,
     services: new Map(services),
     externalNetworks: new Set(
-      entriesOf(child(root, 'networks'))
+      mapEntries(child(root, 'networks'))
         .filter(isExternal)
         .map(([network]) => network),
     ),
@@ -87,7 +87,7 @@ export function readProject(files: readonly string[], env: Variables, cwd: strin
 /** `external: true`, or the older `external: { name: … }`. */
 function isExternal([, { value }]: readonly [string, ComposeEntry]): boolean {
   const external = child(value, 'external');
-  return external?.kind === 'map' || textOf(external) === 'true';
+  return external?.kind === 'map' || scalarText(external) === 'true';
 }
 
 function emptyMap(file: string): MapNode {
@@ -96,7 +96,7 @@ function emptyMap(file: string): MapNode {
 
 /** The file with every `extends` resolved. */
 function resolveExtends(file: ComposeFile, reader: ComposeReader): MapNode {
-  const services = entriesOf(child(file.root, 'services')).map(([name, entry]): [string, ComposeEntry] => [
+  const services = mapEntries(child(file.root, 'services')).map(([name, entry]): [string, ComposeEntry] => [
     name,
     entry.value.kind === 'map' ? { ...entry, value: extend(name, entry.value, file, reader, []) } : entry,
   ]);
@@ -119,8 +119,8 @@ function extend(
   const entry = service.entries.get('extends');
   if (!entry) return service;
   const path = ['services', name, 'extends'];
-  const baseName = textOf(entry.value) ?? textOf(child(entry.value, 'service')) ?? '';
-  const otherFile = textOf(child(entry.value, 'file'));
+  const baseName = scalarText(entry.value) ?? scalarText(child(entry.value, 'service')) ?? '';
+  const otherFile = scalarText(child(entry.value, 'file'));
   const baseFile = otherFile === undefined ? file : reader.readFrom(file, otherFile, entry.key);
   // The faults of the other file are already reported.
   if (!baseFile) return service;
@@ -140,7 +140,7 @@ function extend(
     return service;
   }
   if (base?.kind !== 'map') {
-    const remedy = `Name one of ${listed(entriesOf(services).map(([other]) => other))}.`;
+    const remedy = `Name one of ${listed(mapEntries(services).map(([other]) => other))}.`;
     reader.faults.push(
       faultIn(entry.key, path, `The service ${baseName}, which this one extends, does not exist.`, remedy, baseName),
     );
@@ -162,10 +162,10 @@ function readIncludes(
   trail: readonly string[],
   resolveFile: ResolveFile,
 ): readonly MapNode[] {
-  return itemsOf(child(file.root, 'include')).flatMap((item) => {
-    const paths = item.kind === 'map' ? itemsOf(child(item, 'path')) : [item];
+  return listItems(child(file.root, 'include')).flatMap((item) => {
+    const paths = item.kind === 'map' ? listItems(child(item, 'path')) : [item];
     const roots = paths.flatMap((path) => {
-      const name = textOf(path) ?? '';
+      const name = scalarText(path) ?? '';
       const absolute = resolve(file.folder, name);
       if (/^[a-z+]+:|^git@|\.git(?:#|$)/i.test(name)) {
         warnings.push(
@@ -200,7 +200,7 @@ function readIncluded(
   name: string,
   path: ComposeNode,
 ): ComposeFile | undefined {
-  const folder = resolve(file.folder, textOf(child(item, 'project_directory')) ?? resolve(file.folder, name, '..'));
+  const folder = resolve(file.folder, scalarText(child(item, 'project_directory')) ?? resolve(file.folder, name, '..'));
   const envFiles = textsOf(child(item, 'env_file')).map((env) => readEnvFile(resolve(file.folder, env)));
   const fromEnvFiles = envFiles.length > 0 ? Object.assign({}, ...envFiles) : {};
   const variables = envFiles.length > 0 ? { ...fromEnvFiles, ...file.variables } : variablesIn(folder, file.variables);

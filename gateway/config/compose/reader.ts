@@ -12,16 +12,16 @@ import {
 } from '../../shared/yaml/yamlText.ts';
 import { isMergeKey } from '../../shared/yaml/yamlValue.ts';
 import { type Fault, UnreadableFileError } from '../fault.ts';
-import { decodeUtf8, readBytes } from '../location.ts';
-import { faultsOf, yamlFault } from '../readDocument.ts';
+import { decodeIfUtf8, readBytes } from '../location.ts';
+import { yamlFault, yamlFaults } from '../readDocument.ts';
 import { interpolate, type Variables } from './interpolate.ts';
 import {
   type ComposeEntry,
   type ComposeNode,
-  entriesOf,
   type FilePosition,
   faultIn,
   type MapNode,
+  mapEntries,
   mapOf,
   normaliseService,
   shortened,
@@ -100,7 +100,7 @@ export class ComposeReader {
     } catch (error) {
       throw error instanceof UnreadableFileError ? new UnreadableFileError(file, error.cause) : error;
     }
-    const text = bytes.length > largestFileBytes ? undefined : decodeUtf8(bytes);
+    const text = bytes.length > largestFileBytes ? undefined : decodeIfUtf8(bytes);
     const [message, remedy] =
       bytes.length > largestFileBytes
         ? ['The file is larger than 4 MiB.', 'Split it.']
@@ -110,7 +110,7 @@ export class ComposeReader {
   }
 
   #withNormalisedServices(root: MapNode): MapNode {
-    const services = entriesOf(root.entries.get('services')?.value).flatMap(([name, entry]) => {
+    const services = mapEntries(root.entries.get('services')?.value).flatMap(([name, entry]) => {
       if (entry.value.kind === 'map') return [[name, { ...entry, value: normaliseService(entry.value) }] as const];
       if (entry.value.tag === 'reset') return [[name, entry] as const];
       this.faults.push(
@@ -132,7 +132,7 @@ function isCompose(root: MapNode): boolean {
 /** The variables of an env file; undefined if it cannot be read. */
 export function readEnvFile(file: string): Variables | undefined {
   try {
-    return parseEnv(decodeUtf8(readBytes(file)) ?? '');
+    return parseEnv(decodeIfUtf8(readBytes(file)) ?? '');
   } catch (error) {
     if (error instanceof UnreadableFileError) return undefined;
     throw error;
@@ -168,7 +168,7 @@ interface Walker {
 /** Reads one Compose file, replaces its variables and follows aliases and merge keys; no root for an empty file. */
 function parseCompose(text: string, file: string, variables: Variables) {
   const yaml = readYamlText(text);
-  if (!yaml.isReadable) return { root: undefined, faults: faultsOf(yaml, text, file), missingVariables: [] };
+  if (!yaml.isReadable) return { root: undefined, faults: yamlFaults(yaml, text, file), missingVariables: [] };
   // Unknown tags are ignored: Compose has tags of its own, and other tags do not matter here.
   const problems = yaml.problems.filter(({ code }) => code !== 'TAG_RESOLVE_FAILED');
   const faults = problems.map((problem) => yamlFault(file, yaml, problem));
@@ -216,7 +216,7 @@ function walkMap(
     if (!isMergeKey(key)) own.set(isScalar(key) ? String(key.value) : '', { key: keyPosition, value: node });
     else {
       const maps = node.kind === 'list' ? node.items : [node];
-      for (const [mergedKey, entry] of maps.flatMap(entriesOf))
+      for (const [mergedKey, entry] of maps.flatMap(mapEntries))
         if (!merged.has(mergedKey)) merged.set(mergedKey, entry);
     }
   }

@@ -5,12 +5,12 @@ import {
   type ComposeEntry,
   type ComposeNode,
   child,
-  entriesOf,
   type FilePosition,
-  itemsOf,
+  listItems,
   type MapNode,
+  mapEntries,
+  scalarText,
   shortened,
-  textOf,
   textsOf,
 } from './node.ts';
 import { readEnvFile } from './reader.ts';
@@ -65,11 +65,11 @@ export function serviceOf(name: string, { key, value }: ComposeEntry, context: S
     environment: environmentOf(node, context, missingEnvFiles),
     missingEnvFiles,
     networks: networksOf(name, node, context.project),
-    networkMode: textOf(child(node, 'network_mode')),
+    networkMode: scalarText(child(node, 'network_mode')),
     dependsOn: new Map(
-      entriesOf(child(node, 'depends_on')).map(([other, entry]) => [
+      mapEntries(child(node, 'depends_on')).map(([other, entry]) => [
         other,
-        { at: entry.key, required: textOf(child(entry.value, 'required')) !== 'false' },
+        { at: entry.key, required: scalarText(child(entry.value, 'required')) !== 'false' },
       ]),
     ),
     notStartedReason: whyNotStarted(node, context.activeProfiles),
@@ -91,17 +91,17 @@ function environmentOf(
   missingEnvFiles: ComposeNode[],
 ): Map<string, Setting> {
   const settings = new Map<string, Setting>();
-  for (const item of itemsOf(child(node, 'env_file'))) {
-    const path = textOf(item) ?? textOf(child(item, 'path')) ?? '';
+  for (const item of listItems(child(node, 'env_file'))) {
+    const path = scalarText(item) ?? scalarText(child(item, 'path')) ?? '';
     const fromFile = readEnvFile(resolve(folders.get(item.at.file) ?? '.', path));
-    if (!fromFile && textOf(child(item, 'required')) !== 'false') missingEnvFiles.push(item);
+    if (!fromFile && scalarText(child(item, 'required')) !== 'false') missingEnvFiles.push(item);
     for (const [name, text = ''] of Object.entries(fromFile ?? {}))
       settings.set(name, { text, at: item.at, unset: [] });
   }
-  for (const [name, { key, value }] of entriesOf(child(node, 'environment'))) {
+  for (const [name, { key, value }] of mapEntries(child(node, 'environment'))) {
     // A name without a value takes the value from the environment of Compose itself.
     const inherited = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    const text = textOf(value) ?? inherited;
+    const text = scalarText(value) ?? inherited;
     const unset = value.kind === 'scalar' ? value.unset : [];
     if (text !== undefined) settings.set(name, { text, at: key, unset });
     else settings.delete(name);
@@ -111,8 +111,8 @@ function environmentOf(
 
 function networksOf(name: string, node: MapNode, project: string): Map<string, ReadonlySet<string>> {
   if (child(node, 'network_mode') !== undefined) return new Map();
-  const networks = entriesOf(child(node, 'networks'));
-  const container = textOf(child(node, 'container_name'));
+  const networks = mapEntries(child(node, 'networks'));
+  const container = scalarText(child(node, 'container_name'));
   const hostNames = [
     name,
     ...(container === undefined ? [`${project}-${name}-1`, `${project}_${name}_1`] : [container]),
@@ -132,7 +132,7 @@ function whyNotStarted(node: MapNode, activeProfiles: ReadonlySet<string>): stri
       .map((profile) => shortened(profile))
       .join(' or ')}`;
   }
-  const replicas = textOf(child(node, 'scale')) ?? textOf(child(node, 'deploy', 'replicas'));
+  const replicas = scalarText(child(node, 'scale')) ?? scalarText(child(node, 'deploy', 'replicas'));
   return replicas !== undefined && Number(replicas) === 0 ? 'scaled to 0' : undefined;
 }
 
@@ -151,12 +151,12 @@ export interface Mount {
 
 /** Bind mounts only. */
 export function mountsOf(service: Service, folders: ReadonlyMap<string, string>): readonly Mount[] {
-  return itemsOf(child(service.node, 'volumes')).flatMap((item): Mount[] => {
+  return listItems(child(service.node, 'volumes')).flatMap((item): Mount[] => {
     const [source, target = ''] =
       item.kind === 'map'
-        ? [textOf(child(item, 'source')), textOf(child(item, 'target'))]
-        : (textOf(item)?.split(':') ?? []);
-    const isBind = source !== undefined && (/^[./~]/.test(source) || textOf(child(item, 'type')) === 'bind');
+        ? [scalarText(child(item, 'source')), scalarText(child(item, 'target'))]
+        : (scalarText(item)?.split(':') ?? []);
+    const isBind = source !== undefined && (/^[./~]/.test(source) || scalarText(child(item, 'type')) === 'bind');
     return isBind ? [{ source: resolve(folders.get(item.at.file) ?? '.', source), target, at: item.at }] : [];
   });
 }
@@ -175,8 +175,8 @@ export interface Port {
 /** The ports that a service listens on, according to the Compose file. The image may listen on other ports. */
 export function portsOf(service: Service): readonly Port[] {
   return [
-    ...itemsOf(child(service.node, 'ports')).flatMap(portsInMapping),
-    ...itemsOf(child(service.node, 'expose')).flatMap((item) => portRange(textOf(item), 'expose', item.at)),
+    ...listItems(child(service.node, 'ports')).flatMap(portsInMapping),
+    ...listItems(child(service.node, 'expose')).flatMap((item) => portRange(scalarText(item), 'expose', item.at)),
     ...['PORT', 'HTTP_PORT', 'SERVER_PORT'].flatMap((name) => {
       const setting = service.environment.get(name);
       return setting ? portRange(setting.text, name, setting.at) : [];
@@ -192,10 +192,10 @@ export function listensOn(ports: readonly Port[], port: number): boolean {
 /** `[address:][published:]target[/protocol]`, with ranges; or the long form. */
 function portsInMapping(item: ComposeNode): Port[] {
   if (item.kind === 'map') {
-    if (textOf(child(item, 'protocol')) === 'udp') return [];
-    return portRange(textOf(child(item, 'target')), 'ports', item.at, textOf(child(item, 'published')));
+    if (scalarText(child(item, 'protocol')) === 'udp') return [];
+    return portRange(scalarText(child(item, 'target')), 'ports', item.at, scalarText(child(item, 'published')));
   }
-  const text = textOf(item) ?? '';
+  const text = scalarText(item) ?? '';
   // Longer than any valid mapping; the pattern below is slow on long texts.
   if (text.length > 200) return [];
   const [, published, target] = /^(?:.*?:)??(?:([\d-]*):)?([\d-]+(?:\/\w+)?)$/.exec(text) ?? [];

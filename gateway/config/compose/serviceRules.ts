@@ -1,6 +1,6 @@
 import { realPathOf } from '../location.ts';
 import { valuePlaceholder } from './interpolate.ts';
-import { type ComposeFinding, child, errorFinding, faultIn, shortened, textOf, warningFinding } from './node.ts';
+import { type ComposeFinding, child, errorFinding, faultIn, scalarText, shortened, warningFinding } from './node.ts';
 import { mountsOf, referringTexts, type Service } from './service.ts';
 import {
   type ComposeContext,
@@ -52,7 +52,7 @@ export const routesMountedAlone: ComposeRule = ({ gateway, project, routesFile }
 /** Variables and env files that the Compose file passes to the gateway, but that are not set or cannot be read. */
 export const gatewayEnvironment: ComposeRule = ({ gateway }) => {
   const unreadable = gateway.missingEnvFiles.map((item) => {
-    const path = textOf(item) ?? textOf(child(item, 'path')) ?? '';
+    const path = scalarText(item) ?? scalarText(child(item, 'path')) ?? '';
     const remedy = 'Correct the path, or write required: false.';
     return errorFinding(
       faultIn(item.at, ['services', gateway.name, 'env_file'], `${shortened(path)} cannot be read.`, remedy),
@@ -181,7 +181,7 @@ function possibleBackends({ project, gateway }: ComposeContext): readonly Servic
   return namesByService.flatMap(([service, usedNames]) => {
     const isReachable = [...service.networks.keys()].some((network) => gateway.networks.has(network));
     const isExcluded =
-      textOf(child(service.node, 'labels', backendLabel)) === 'false' || commonImages.has(imageOf(service));
+      scalarText(child(service.node, 'labels', backendLabel)) === 'false' || commonImages.has(imageOf(service));
     const isInFront = usedNames.has(gateway.name.toLowerCase());
     return isReachable && !isExcluded && !isInFront && !namesUsedByOthers.has(service.name.toLowerCase())
       ? [service]
@@ -198,6 +198,6 @@ function namesUsedBy(service: Service): ReadonlySet<string> {
 
 /** The name of an image: `postgres` for `docker.io/library/postgres:17`. */
 function imageOf({ node }: Service): string {
-  const last = (textOf(child(node, 'image')) ?? '').split('/').at(-1) ?? '';
+  const last = (scalarText(child(node, 'image')) ?? '').split('/').at(-1) ?? '';
   return last.replace(/[:@].*$/s, '');
 }

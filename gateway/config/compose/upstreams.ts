@@ -7,9 +7,9 @@ import {
   allTexts,
   type ComposeFinding,
   child,
-  entriesOf,
   errorFinding,
   listed,
+  mapEntries,
   shortened,
   warningFinding,
 } from './node.ts';
@@ -30,7 +30,7 @@ interface ComposeTarget {
   readonly variable: string | undefined;
 }
 
-export function targetsOf(snapshot: Snapshot, source: Source, text: string): readonly ComposeTarget[] {
+export function composeTargets(snapshot: Snapshot, source: Source, text: string): readonly ComposeTarget[] {
   const lines = text.split(/\r\n?|\n/);
   return snapshot.sortedVersions.flatMap(({ name, targets }) =>
     targets.map((target, index): ComposeTarget => {
@@ -126,7 +126,7 @@ function atLoopback(port: number, project: Project, gateway: Service): HostResol
 function isOutside(host: string, gateway: Service): boolean {
   const extraHosts = child(gateway.node, 'extra_hosts');
   const names = [
-    ...entriesOf(extraHosts).map(([name]) => name),
+    ...mapEntries(extraHosts).map(([name]) => name),
     ...allTexts(extraHosts).map((text) => text.split(/[:=]/)[0]),
     ...allTexts(child(gateway.node, 'external_links')).map((link) => link.split(':').at(-1)),
   ];

@@ -5,7 +5,7 @@ import type { Fault, Path } from '../fault.ts';
 import { parseNames } from '../names.ts';
 import { faultAt, hasValue } from '../source.ts';
 import { storeFiles } from '../storeUrl.ts';
-import { type ConfigRule, type RouteEntry, type RuleContext, successorOf, type WarningRule } from './rule.ts';
+import { type ConfigRule, type RouteEntry, type RuleContext, successorEntry, type WarningRule } from './rule.ts';
 
 /** A contract must exist and be an OpenAPI document. */
 export const contractsAreReadable: ConfigRule = ({ source, entries, contracts }) =>
@@ -123,5 +123,5 @@ function guidePairs(context: RuleContext): { entry: RouteEntry; pair: readonly R
 
 /** The version that clients should move to. Ignores sunsets. */
 function successorIgnoringSunsets(entry: RouteEntry, context: RuleContext): RouteEntry | undefined {
-  return successorOf(entry, context, ({ route }) => !route.retired);
+  return successorEntry(entry, context, ({ route }) => !route.retired);
 }

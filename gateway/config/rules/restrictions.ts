@@ -11,7 +11,7 @@ import {
   isInService,
   type RouteEntry,
   type RuleContext,
-  successorOf,
+  successorEntry,
   type WarningRule,
 } from './rule.ts';
 
@@ -191,7 +191,7 @@ export const brownoutCannotStart: WarningRule = (context, now) =>
     const index = route.brownouts.findIndex((window) => window.at > now);
     if (index === -1 || !isInService(entry, now)) return [];
     const at = ['routes', key, 'brownouts', index];
-    if (successorOf(entry, context, (other) => isInService(other, now)) === undefined) {
+    if (successorEntry(entry, context, (other) => isInService(other, now)) === undefined) {
       const message = `${key} has no successor, so its brownouts are skipped.`;
       return [faultAtKey(context.source, at, message, 'Add the next major, or remove the brownouts.')];
     }

@@ -51,7 +51,7 @@ export function successorEvenIfRetired(
 }
 
 /** The version that clients of `entry` should move to: the next one for which `isServed` is true. */
-export function successorOf(
+export function successorEntry(
   entry: RouteEntry,
   context: Pick<RuleContext, 'entries'>,
   isServed: (entry: RouteEntry) => boolean,

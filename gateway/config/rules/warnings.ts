@@ -8,8 +8,8 @@ import {
   isInService,
   type RouteEntry,
   type RuleContext,
+  successorEntry,
   successorEvenIfRetired,
-  successorOf,
   type WarningRule,
 } from './rule.ts';
 
@@ -137,7 +137,7 @@ export const greaseWithoutContract: WarningRule = (context) =>
     });
 
 function servedSuccessorOf(entry: RouteEntry, context: RuleContext, now: number): RouteEntry | undefined {
-  return successorOf(entry, context, (other) => isInService(other, now));
+  return successorEntry(entry, context, (other) => isInService(other, now));
 }
 
 function contractOf({ contracts }: RuleContext, key: string): Contract | undefined {

@@ -24,7 +24,7 @@ const otherMapKeys = new Set(
 const dataKeys = new Set('example default enum const value mapping'.split(' '));
 
 /** Lists each part of a contract once. Includes the parts in other files that the contract references. */
-export function partsOf(documents: Documents): ContractPart[] {
+export function contractParts(documents: Documents): ContractPart[] {
   const parts: ContractPart[] = [];
   const seen = new Set<unknown>();
   const waiting: ContractPart[] = [{ located: documents.root, kind: 'other' }];

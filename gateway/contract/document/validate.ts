@@ -1,6 +1,6 @@
 import { isMap } from '../../shared/json.ts';
 import { CompareError } from '../failure.ts';
-import { type ContractOperation, type ContractPart, operationsOf, partsOf } from './contractParts.ts';
+import { type ContractOperation, type ContractPart, contractParts, operationsOf } from './contractParts.ts';
 import type { Documents } from './documents.ts';
 import { findRepeatedKeys } from './jsonSyntax.ts';
 import {
@@ -43,8 +43,8 @@ const checks: readonly ((contract: ContractToCheck) => ContractFault[])[] = [
 ];
 
 /** The mistakes in a contract, each once. A comparison works without these checks: most mistakes do not affect it. */
-export function faultsOf(documents: Documents): ContractFault[] {
-  const contract = { documents, operations: operationsOf(documents), parts: partsOf(documents) };
+export function contractFaults(documents: Documents): ContractFault[] {
+  const contract = { documents, operations: operationsOf(documents), parts: contractParts(documents) };
   const faults = new Map<string, ContractFault>();
   for (const fault of checks.flatMap((check) => check(contract))) {
     const key = JSON.stringify([fault.where, fault.message]);

@@ -160,7 +160,7 @@ export function targetNameOf(target: unknown): string {
 }
 
 /** The schemas that the discriminator chooses from, by name. */
-export function targetsOf(schema: Schema): ReadonlyMap<string, Located> {
+export function choiceTargets(schema: Schema): ReadonlyMap<string, Located> {
   if (schema.view.choices.length === 0) {
     // The mapping of a subtype is that of its base schema, and also contains other subtypes.
     const mappingTargets = schema.isSubtype ? [] : [...mappingOf(schema.view).values()];

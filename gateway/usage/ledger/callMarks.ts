@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
-import { failureOf } from './failure.ts';
+import { ledgerFailure } from './failure.ts';
 import { copyName } from './file.ts';
 import {
   bytesPerSlot,
@@ -72,7 +72,7 @@ export class CallMarks {
     try {
       return new CallMarks({ file, spare }, { ...read, own: continued(file, beside, read.marks) });
     } catch (error) {
-      const { reason } = failureOf(error);
+      const { reason } = ledgerFailure(error);
       // Marks that nobody writes would look as if no version had been called.
       removeQuietly(file);
       try {
@@ -215,7 +215,7 @@ function usableOrRenamed(file: string, now: number, notice: (line: string) => vo
   try {
     return readMarkFile(file);
   } catch (error) {
-    const problem = `${file} cannot be used: ${failureOf(error).reason}.  Coverage may restart for all versions.`;
+    const problem = `${file} cannot be used: ${ledgerFailure(error).reason}.  Coverage may restart for all versions.`;
     const copy = copyName(file, 'corrupt', now);
     try {
       renameSync(file, copy);

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { Loss } from '../../evidence/coverage.ts';
 import { type MarksAtStart, marksBeside } from './callMarks.ts';
-import { failureOf } from './failure.ts';
+import { ledgerFailure } from './failure.ts';
 import { openLedgerFileToRead } from './file.ts';
 import { lossesVersion, schemaVersion } from './schema.ts';
 import { unmarkedCalls, unrecordedCalls } from './unrecordedCalls.ts';
@@ -149,7 +149,7 @@ export class LedgerFile implements LedgerDatabase {
   }
 
   problemOf(error: unknown): string {
-    return `${this.#file} cannot be read: ${failureOf(error).reason}.`;
+    return `${this.#file} cannot be read: ${ledgerFailure(error).reason}.`;
   }
 
   async close(): Promise<void> {

@@ -37,7 +37,7 @@ export class DamagedFileError extends Error {
   override readonly name = 'DamagedFileError';
 }
 
-export function failureOf(error: unknown): LedgerFailure {
+export function ledgerFailure(error: unknown): LedgerFailure {
   if (error instanceof DamagedFileError) return { reason: error.message, isCorrupt: true };
   const primary = primaryCode(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { realPathOf } from '../../config/location.ts';
 import { assertSuitable, makeFolder } from '../../shared/fileSystem.ts';
-import { failureOf, primaryCode } from './failure.ts';
+import { ledgerFailure, primaryCode } from './failure.ts';
 import { applicationId, migrations, schema, schemaVersion } from './schema.ts';
 
 // Short, because the thread blocks while it waits. A batch that cannot be written is written with the next one.
@@ -79,7 +79,7 @@ export function openLedgerFileToRead(file: string): DatabaseSync {
     return database;
   } catch (error) {
     database?.close();
-    throw error instanceof UnsupportedLedgerError ? error : new Error(failureOf(error).reason, { cause: error });
+    throw error instanceof UnsupportedLedgerError ? error : new Error(ledgerFailure(error).reason, { cause: error });
   }
 }
 
@@ -155,7 +155,7 @@ export function damageIn(file: string, run: number, seen: number, recorded?: Rec
     return replacedContent(database, run, seen, recorded);
   } catch (error) {
     if (error instanceof UnsupportedLedgerError) return error.message;
-    const { reason, isCorrupt } = failureOf(error);
+    const { reason, isCorrupt } = ledgerFailure(error);
     if (isCorrupt) return reason;
     throw error;
   } finally {
@@ -177,7 +177,7 @@ export function renameDamaged(file: string, now: number): { readonly renamed: st
     for (const suffix of ['-wal', '-shm']) if (existsSync(file + suffix)) renameSync(file + suffix, renamed + suffix);
     return { renamed };
   } catch (error) {
-    return { failure: `It cannot be renamed to ${renamed}: ${failureOf(error).reason}.` };
+    return { failure: `It cannot be renamed to ${renamed}: ${ledgerFailure(error).reason}.` };
   }
 }
 

@@ -5,7 +5,7 @@ import { OutageNotices, RetryPause } from '../../shared/outage.ts';
 import { inLargestUnit } from '../../shared/text.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch, UsageRow } from '../usageRow.ts';
 import type { CallMarks, CountedMark, MarksAtStart } from './callMarks.ts';
-import { DamagedFileError, failureOf, type LedgerFailure } from './failure.ts';
+import { DamagedFileError, type LedgerFailure, ledgerFailure } from './failure.ts';
 import { copyName, renameDamaged } from './file.ts';
 import type { OutboxState } from './outbox.ts';
 import { dayMs, hourMs } from './spans.ts';
@@ -261,7 +261,7 @@ export class Ledger implements WritableLedger {
       return true;
     } catch (error) {
       this.#retryPause.failed(now);
-      this.#onFailure(failureOf(error));
+      this.#onFailure(ledgerFailure(error));
       return false;
     }
   }
@@ -319,7 +319,7 @@ export class Ledger implements WritableLedger {
     try {
       this.#store?.copyTo(copy);
     } catch (error) {
-      result = `its counts are lost (${failureOf(error).reason})`;
+      result = `its counts are lost (${ledgerFailure(error).reason})`;
     }
     this.#closeStore();
     this.#interrupt(`${file} was open when ${reason}: ${result}.`);
@@ -370,7 +370,7 @@ export class Ledger implements WritableLedger {
       this.#notices.tell(`Entries dated in the future are changed to the present.  ${copy} has the originals.`);
       return true;
     } catch (error) {
-      const { reason } = failureOf(error);
+      const { reason } = ledgerFailure(error);
       this.#notices.tell(
         `Entries dated in the future are left unchanged, because ${copy} cannot be written: ${reason}.`,
       );

@@ -38,7 +38,7 @@ export function spanAt(length: SpanLength, at: number): number {
  * The fewest spans that cover the time from `since` until `until`; both ends extend to whole hours. `shortest` is `day` if
  * hours are no longer kept: then both ends extend to whole days. `longest` is `day` for tables without blocks.
  */
-export function spansOf(
+export function spanRanges(
   since: number,
   until: number,
   shortest: 'hour' | 'day' = 'hour',

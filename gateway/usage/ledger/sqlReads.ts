@@ -3,7 +3,7 @@ import type { FirstCall, InstanceDay, RouteSizes, SeriesPoint, UsageSums } from 
 import { otherClients } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
 import { lossesVersion, type Subject } from './schema.ts';
-import { beginOf, dayMs, endOfTime, msPerSpan, type SpanLength, type SpanRange, spanAt, spansOf } from './spans.ts';
+import { beginOf, dayMs, endOfTime, msPerSpan, type SpanLength, type SpanRange, spanAt, spanRanges } from './spans.ts';
 
 /** `id` and `name` are those of the version, client or route. */
 export type NamedSums = UsageSums & { readonly id: number; readonly name: string; readonly first: number };
@@ -45,7 +45,7 @@ export class SqlReads {
   ): Promise<SpanRange[]> {
     const from = Math.max(since, Number(await this.meta('kept_from')), 0);
     const hoursAreKept = subject === 'version' || from >= Number(await this.meta('hours_from'));
-    return spansOf(from, Math.max(until, from), hoursAreKept ? 'hour' : 'day', longest);
+    return spanRanges(from, Math.max(until, from), hoursAreKept ? 'hour' : 'day', longest);
   }
 
   /** From the first to the last day with requests, epoch ms. A statement need not list spans outside this period. */

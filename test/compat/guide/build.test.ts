@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changeCount, isBreaking } from '../../../gateway/compat/guide/guide.ts';
+import { changeCount, isBreakingRoute } from '../../../gateway/compat/guide/guide.ts';
 import type { Json } from '../support/comparing.ts';
 import { done, giving, guideBetween, object, only, onlyTopic, taking, texts } from './contracts.ts';
 
@@ -32,7 +32,9 @@ describe('the routes', () => {
       },
       { '/old/{id}': '/new/{id}', '/search': null },
     );
-    expect(guide.routes.map((route) => [route.old?.path, route.state, route.new?.path, isBreaking(route)])).toEqual([
+    expect(
+      guide.routes.map((route) => [route.old?.path, route.state, route.new?.path, isBreakingRoute(route)]),
+    ).toEqual([
       ['/search', 'removed', undefined, true],
       ['/less', 'changed', '/less', true],
       ['/old/{id}', 'moved', '/new/{key}', false],

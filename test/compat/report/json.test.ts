@@ -3,7 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';
 import { printedJson } from '../../../gateway/cli/output/terminal.ts';
-import { asJson, cutJson, type JsonReport } from '../../../gateway/compat/report/json.ts';
+import { cutJson, type JsonReport, reportAsJson } from '../../../gateway/compat/report/json.ts';
 import { after, before, contractWithField, hostileEntries, now, reportOn } from './reports.ts';
 
 const schema = JSON.parse(readFileSync('docs/compat-report.schema.json', 'utf8')) as object;
@@ -23,7 +23,7 @@ const exemption = { route: 'GET /drinks', pointer: undefined, reason: 'agreed', 
 describe('the report for programs', () => {
   it('is valid by its schema', () => {
     const { comparings, stale, summary, off, version } = checked(
-      asJson(
+      reportAsJson(
         reportOn(before, after, {
           exemptions: [
             { ...exemption, rule: 'default-changed' },
@@ -68,7 +68,7 @@ describe('the report for programs', () => {
   });
 
   it('is invalid with a missing or unknown part', () => {
-    const report = JSON.parse(JSON.stringify(asJson(reportOn(before, after)))) as Record<string, unknown>;
+    const report = JSON.parse(JSON.stringify(reportAsJson(reportOn(before, after)))) as Record<string, unknown>;
     expect(isValid({ ...report, summary: undefined })).toBe(false);
     expect(isValid({ ...report, extra: 1 })).toBe(false);
   });
@@ -76,7 +76,7 @@ describe('the report for programs', () => {
   it('distinguishes a null value from a missing one', () => {
     const withDefault = before.replace('default: 1', 'default: null');
     const [finding] =
-      checked(asJson(reportOn(before.replace(', default: 1', ''), withDefault))).comparings[0]?.findings ?? [];
+      checked(reportAsJson(reportOn(before.replace(', default: 1', ''), withDefault))).comparings[0]?.findings ?? [];
     expect(finding?.new).toHaveProperty('value', null);
     expect(finding?.old ?? {}).not.toHaveProperty('value');
   });
@@ -87,7 +87,7 @@ describe('the report for programs', () => {
       'type: string\n',
       `type: string\n          x-y: 1\n          enum: ${JSON.stringify(values)}\n`,
     );
-    const findings = checked(asJson(reportOn(withEnum, after))).comparings[0]?.findings ?? [];
+    const findings = checked(reportAsJson(reportOn(withEnum, after))).comparings[0]?.findings ?? [];
     const cut = findings.flatMap((one) => [one.old, one.new]).filter((side) => side?.cut);
     expect(cut.length).toBeGreaterThan(0);
     for (const side of cut) expect(String(side?.value)).toHaveLength(4096);
@@ -95,7 +95,7 @@ describe('the report for programs', () => {
 
   it.each(hostileEntries)('escapes a hostile name: %s', (_name, name) => {
     const [old, changed] = [contractWithField(name, 'string'), contractWithField(name, 'number')];
-    const report = asJson(reportOn(old, changed, { title: name, names: [name, name] }));
+    const report = reportAsJson(reportOn(old, changed, { title: name, names: [name, name] }));
     checked(report);
     const printed = printedJson(report);
     expect(printed.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asMarkdown, commentMarker, longestComment } from '../../../gateway/compat/report/markdown.ts';
+import { commentMarker, longestComment, reportAsMarkdown } from '../../../gateway/compat/report/markdown.ts';
 import { codeAsMarkdown, plainAsMarkdown, sentenceAsMarkdown } from '../../../gateway/compat/report/markdownText.ts';
 import {
   after,
@@ -26,7 +26,7 @@ function cellCounts(markdown: string): number[] {
 
 describe('the comment on a pull request', () => {
   it('begins with the worst findings, and folds compatible changes', () => {
-    expect(asMarkdown(reportOn(before, after, { title: 'v1', calls: 5 }))).toBe(`<!-- version-gateway compat -->
+    expect(reportAsMarkdown(reportOn(before, after, { title: 'v1', calls: 5 }))).toBe(`<!-- version-gateway compat -->
 
 ### Contracts: 1 error, 1 warning, 1 compatible change
 
@@ -60,7 +60,10 @@ describe('the comment on a pull request', () => {
       { ...exemption, rule: 'default-changed' },
       { ...exemption, rule: 'route-removed' },
     ];
-    const markdown = asMarkdown({ ...reportOn(before, after, { exemptions }), notCompared: ['v2 has no contract'] });
+    const markdown = reportAsMarkdown({
+      ...reportOn(before, after, { exemptions }),
+      notCompared: ['v2 has no contract'],
+    });
     expect(markdown).toContain('#### 1 stale exemption\n\n- The exemption from route-removed for GET /drinks matches');
     expect(markdown).toContain('#### Not compared\n\n- v2 has no contract\n');
     expect(markdown).toContain('<details><summary>1 finding exempted</summary>');
@@ -69,13 +72,13 @@ describe('the comment on a pull request', () => {
 
   it('names the version of each finding if there are several contracts', () => {
     const pairs = ['v1', 'v2'].map((title) => pairReportOf(before, after, { title }));
-    const markdown = asMarkdown({ pairs, staleExemptions: [], rulesOff: [], notCompared: [] });
+    const markdown = reportAsMarkdown({ pairs, staleExemptions: [], rulesOff: [], notCompared: [] });
     expect(markdown).toContain('| version | route | change | rule | where |');
     expect(markdown.match(/^\| v[12] \|/gm)).toEqual(['| v1 |', '| v2 |', '| v1 |', '| v2 |', '| v1 |', '| v2 |']);
   });
 
   it('states that nothing was compared', () => {
-    const markdown = asMarkdown({ pairs: [], staleExemptions: [], rulesOff: [], notCompared: [] });
+    const markdown = reportAsMarkdown({ pairs: [], staleExemptions: [], rulesOff: [], notCompared: [] });
     expect(markdown).toBe(`${commentMarker}\n\n### Contracts: Nothing was compared\n`);
   });
 
@@ -84,7 +87,7 @@ describe('the comment on a pull request', () => {
       Array.from({ length: 3000 }, (_one, index) => [`${name}_${index}`, { type }]);
     const old = contractWithFields(Object.fromEntries(fields('kept', 'string')));
     const changed = contractWithFields(Object.fromEntries([...fields('kept', 'number'), ...fields('new', 'string')]));
-    const markdown = asMarkdown(reportOn(old, changed));
+    const markdown = reportAsMarkdown(reportOn(old, changed));
     expect(markdown.length).toBeLessThanOrEqual(longestComment);
     expect(markdown.length).toBeGreaterThan(longestComment - 3000);
     expect(markdown).toMatch(/\n\n2,\d\d\d rows omitted: the comment is full\.\n/);
@@ -99,7 +102,7 @@ describe('the comment on a pull request', () => {
       [contractWithField(name, 'string'), contractWithField(name, 'number')],
       [contractWithField('a', 'string', `/${name}`), contractWithField('b', 'string', `/${name}`)],
     ] as const) {
-      const markdown = asMarkdown(reportOn(old, changed, setting));
+      const markdown = reportAsMarkdown(reportOn(old, changed, setting));
       expect(markdown).toMatch(/^### Contracts: 1 error/m);
       const text = outsideCode(markdown).replace(/^#+ |^\|.*\|$/gm, (line) => line.replace(/[|#]/g, ''));
       expect(text.replace(/&#\d+;/g, '')).not.toMatch(/[<>`@#[\]*_~\\|]|:\/\/|www\./);

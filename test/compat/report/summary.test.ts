@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import type { CompatReport } from '../../../gateway/compat/judge/judge.ts';
-import { summaryInWords, summaryOf } from '../../../gateway/compat/report/summary.ts';
+import { compatSummary, summaryInWords } from '../../../gateway/compat/report/summary.ts';
 import { after, before, now, reportOn } from './reports.ts';
 
-const said = (report: CompatReport): string => `${summaryOf(report).verdict}: ${summaryInWords(report)}`;
+const said = (report: CompatReport): string => `${compatSummary(report).verdict}: ${summaryInWords(report)}`;
 const added = before.replace('name: { type: string }', 'name: { type: string }\n        maker: { type: string }');
 const exemption = { rule: 'route-removed', route: 'GET /', pointer: undefined, reason: 'none', until: now };
 const stale = [{ exemption, why: 'expired' }] as const;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { parseFile } from '../../../gateway/contract/document/contractFiles.ts';
 import { Documents } from '../../../gateway/contract/document/documents.ts';
 import { pointerOf } from '../../../gateway/contract/document/located.ts';
-import { faultsOf } from '../../../gateway/contract/document/validate.ts';
+import { contractFaults } from '../../../gateway/contract/document/validate.ts';
 import { CompareError } from '../../../gateway/contract/failure.ts';
 import { randomFrom, randomJson } from './random.ts';
 
@@ -15,7 +15,7 @@ function faults(text: string, other = ''): string[] {
     if (name === 'y.yaml') return second;
     throw new CompareError('x.yaml', `refers to ${name}, which is not here`, 'Correct it.');
   });
-  const found = faultsOf(documents);
+  const found = contractFaults(documents);
   for (const { remedy } of found) expect(remedy).toMatch(/\.$/);
   return found.map(({ where, message }) => `${where}: ${message}`);
 }
@@ -137,7 +137,7 @@ it('finds the repeated keys of a JSON map, and no others', () => {
   const text = `{"openapi":"3.1.0","info":{"title":"}","version":"{\\"title\\":"},
     "paths":{"/a":{},"/b":{}, "x-list":[{"c":1},{"c":2},"c","c",{"d":["c"],"c":[]}]},
     "x-\\u0061":{"e":{"f":1, "g":"f","f":2}},"x-a":1}`;
-  const found = faultsOf(new Documents(parseFile('x.json', text), () => parseFile('none', '')));
+  const found = contractFaults(new Documents(parseFile('x.json', text), () => parseFile('none', '')));
   expect(found.map(({ where, message, place }) => [where, message, pointerOf(place)])).toEqual([
     ['x.json:3:37', 'has the key "f" here for the second time', '/x-a/e/f'],
     ['x.json:3:45', 'has the key "x-a" here for the second time', '/x-a'],
@@ -150,7 +150,7 @@ it('finds in random JSON only the repeated keys that were added', () => {
     const text = randomJson(random);
     const twice = text.replace(/\}\s*$/, ',"k1":0}');
     const found = [text, twice].map((one) =>
-      faultsOf(new Documents(parseFile('x.json', one), () => parseFile('none', ''))),
+      contractFaults(new Documents(parseFile('x.json', one), () => parseFile('none', ''))),
     );
     const counts = found.map((faults) => faults.filter(({ message }) => message.includes('second time')).length);
     expect(counts, twice).toEqual([0, 1]);
