@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, type TestContext } from 'vitest';
 
 export interface Running {
   readonly child: ChildProcess;
@@ -10,8 +10,16 @@ export interface Running {
   readonly printed: (pattern: RegExp) => Promise<RegExpExecArray>;
 }
 
-/** Starts a program of this project. Ends it and its child processes at the end of the test. */
-export function run(command: string, args: readonly string[], env: Record<string, string> = {}): Running {
+/**
+ * Starts a program of this project. Ends it and its child processes at the end of the test.
+ * @param test needed by tests that run at the same time
+ */
+export function run(
+  command: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+  test: Pick<TestContext, 'onTestFinished'> = { onTestFinished },
+): Running {
   // In its own process group, so that its child processes are ended with it.
   const child = spawn(command, args, {
     env: { ...process.env, ...env },
@@ -25,7 +33,7 @@ export function run(command: string, args: readonly string[], env: Record<string
   child.stderr?.on('data', (chunk) => {
     text += chunk;
   });
-  onTestFinished(async () => {
+  test.onTestFinished(async () => {
     if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
     const ended = once(child, 'exit');
     process.kill(-child.pid, 'SIGTERM');

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, type TestContext } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
 import { type DnsAnswer, type DnsServer, startDnsServer } from '../support/dnsServer.ts';
 import { eventually } from '../support/eventually.ts';
@@ -37,12 +37,12 @@ class Host {
     this.address = address;
   }
 
-  static async start(name: string, address: string, port = 0): Promise<Host> {
+  static async start(test: TestContext, name: string, address: string, port = 0): Promise<Host> {
     const host = new Host(name, address);
     host.#server.listen(port, address);
     await once(host.#server, 'listening');
     host.port = (host.#server.address() as AddressInfo).port;
-    onTestFinished(() => host.stop());
+    test.onTestFinished(() => host.stop());
     return host;
   }
 
@@ -82,10 +82,10 @@ class Host {
 }
 
 /** A gateway whose `/v1` has the host `backend.test`, and that host. */
-async function start() {
+async function start(test: TestContext) {
   const dns = await startDnsServer(loopback());
-  onTestFinished(() => dns.close());
-  const host = await Host.start('backend', loopback());
+  test.onTestFinished(() => dns.close());
+  const host = await Host.start(test, 'backend', loopback());
   dns.answerWith('backend.test', [host.address]);
   const folder = temporaryFolder();
   const [resolver, file] = [join(folder, 'resolv.conf'), join(folder, 'routes.yaml')];
@@ -98,10 +98,8 @@ async function start() {
   };
   // JSON is valid YAML.
   writeFileSync(file, JSON.stringify(settings));
-  const gateway = run('unshare', [
-    ...withResolver,
-    ...[resolver, process.execPath, gatewayMain, 'start', '--config', file],
-  ]);
+  const args = [...withResolver, resolver, process.execPath, gatewayMain, 'start', '--config', file];
+  const gateway = run('unshare', args, {}, test);
   const [, portText] = await gateway.printed(/listens on https?:\/\/127\.0\.0\.1:(\d+)/);
   const port = Number(portText);
   /** `200 backend`, or the code of the problem. */
@@ -121,12 +119,13 @@ async function change(dns: DnsServer, answer: DnsAnswer): Promise<void> {
   await eventually(() => expect(dns.queries('backend.test')).toBeGreaterThan(before));
 }
 
-describe.skipIf(!isPossible)('the address of a host that was stopped', () => {
-  it.each<[string, DnsAnswer]>([
+// At the same time, because each of them waits ten seconds or more.
+describe.skipIf(!isPossible).concurrent('the address of a host that was stopped', () => {
+  it.for<[string, DnsAnswer]>([
     ['does not exist', 'NXDOMAIN'],
     ['has no address', []],
-  ])('gets nothing more once its name %s, not even over a connection that is kept open', async (_name, answer) => {
-    const { dns, host, port, outcome } = await start();
+  ])('gets nothing more once its name %s, not even over a connection that is kept open', async ([, answer], test) => {
+    const { dns, host, port, outcome } = await start(test);
     const tunnel = await connectTo(port);
     tunnel.send(get('/v1/tunnel', 'Connection: Upgrade', 'Upgrade: echo'));
     expect((await tunnel.response()).status).toBe(101);
@@ -151,15 +150,15 @@ describe.skipIf(!isPossible)('the address of a host that was stopped', () => {
     for (let time = 0; time < 20; time += 1) expect(await outcome()).toBe('TARGET_UNRESOLVED');
     expect([host.received, host.connections]).toEqual([received, connections]);
 
-    const next = await Host.start('next', loopback(), host.port);
+    const next = await Host.start(test, 'next', loopback(), host.port);
     dns.answerWith('backend.test', [next.address]);
     await eventually(async () => expect(await outcome()).toBe('200 next'));
   });
 
-  it.each<[DnsAnswer]>([['SERVFAIL'], ['REFUSED'], ['silence']])(
+  it.for<DnsAnswer>(['SERVFAIL', 'REFUSED', 'silence'])(
     'gets nothing more after 10 s in which the resolver fails (%s) and connections cannot be made',
-    async (answer) => {
-      const { dns, host, outcome } = await start();
+    async (answer, test) => {
+      const { dns, host, outcome } = await start(test);
       const [first, second] = [outcome('/v1/slow'), outcome('/v1/slow')];
       await eventually(() => expect(host.slow).toHaveLength(2));
       await change(dns, answer);
@@ -177,14 +176,14 @@ describe.skipIf(!isPossible)('the address of a host that was stopped', () => {
       expect(await Promise.all([first, second])).toEqual(['200 backend', '200 backend']);
       await eventually(() => expect(host.open.size).toBe(0));
       expect([host.received, host.connections]).toEqual([received, connections]);
-      const other = await Host.start('another host', host.address, host.port);
+      const other = await Host.start(test, 'another host', host.address, host.port);
       for (let time = 0; time < 5; time += 1) expect(await outcome()).toBe('TARGET_UNRESOLVED');
       expect([other.connections, other.received]).toEqual([0, '']);
     },
   );
 
-  it('is kept while the resolver fails and connections can be made', async () => {
-    const { dns, host, outcome } = await start();
+  it('is kept while the resolver fails and connections can be made', async (test) => {
+    const { dns, host, outcome } = await start(test);
     await change(dns, 'SERVFAIL');
     const since = performance.now();
     await eventually(async () => {
