@@ -30,8 +30,8 @@ function hasTexts(record: JsonObject, ...names: string[]): boolean {
   return names.every((name) => typeof record[name] === 'string');
 }
 
-/** A line for each worker that does not respond. The current counts of such a worker are unknown. */
-export function unresponsiveWorkers({ workers }: StatusJson): string[] {
+/** A line for each worker that does not respond. A gateway of an earlier release lists none. The current counts of such a worker are unknown. */
+export function unresponsiveWorkers({ workers = [] }: StatusJson): string[] {
   return workers
     .filter(({ unresponsive_since }) => typeof unresponsive_since === 'string')
     .map(({ pid, unresponsive_since }) => `worker ${pid} has not answered since ${unresponsive_since}`);
@@ -189,7 +189,7 @@ function adapterLines(versions: readonly VersionJson[], now: number, paint: Pain
 }
 
 /** Undefined: the version serves no waived client. */
-export function waivedClientsText({ waivers }: VersionJson): string | undefined {
+export function waivedClientsText({ waivers = [] }: VersionJson): string | undefined {
   return waiverWords(waivers.map(({ client, until }) => ({ client, until: Date.parse(until) })));
 }
 
