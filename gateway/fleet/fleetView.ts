@@ -100,6 +100,11 @@ export class FleetView {
     return age > this.#silentAfter ? `no answer for ${inLargestUnit(age)}` : undefined;
   }
 
+  /** Whether the rows are those of a read that began at `instant` or later, by `monotonicNow`. */
+  isReadSince(instant: number): boolean {
+    return this.#askedAt !== undefined && this.#askedAt >= instant;
+  }
+
   /** The time of the database; 0 before its first answer. */
   get now(): number {
     const { now } = this.#report;

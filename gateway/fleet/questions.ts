@@ -4,7 +4,7 @@ import type { Remark } from '../evidence/remark.ts';
 import { stageWithWaivers } from '../lifecycle/stage.ts';
 import { earliestOf, type ServingReport } from '../observability/report.ts';
 import { addressesOf } from '../shared/targetAddress.ts';
-import type { FleetView } from './fleetView.ts';
+import { type FleetView, monotonicNow } from './fleetView.ts';
 import type { GatewayRow, GatewayState, VersionLoad } from './membership.ts';
 import { type CountedCalls, type CountsQuestion, countingNotes, type UnsentCounts, unsentCalls } from './unsent.ts';
 
@@ -20,6 +20,11 @@ const pollMs = 250;
 const lastBeatMs = 2_000;
 // A process passes on its counts this often. If it stops answering, its counts since the last time are still in its memory.
 const flushMs = 5_000;
+
+const notRead: Remark = {
+  code: 'gateways_not_read',
+  text: 'The shared store did not tell in time which gateways run now.',
+};
 
 /** A question of this gateway, with its own report. */
 export interface OwnQuestion extends CountsQuestion {
@@ -45,8 +50,8 @@ export interface QuestionOptions {
  */
 export class CountsQuestions {
   readonly #options: QuestionOptions;
-  /** The ids of the questions in the row of this gateway: those that wait, or have waited a short time ago. */
-  readonly #shown = new Set<number>();
+  /** The questions in the row of this gateway: those that wait, or have waited a short time ago. Id → when they were asked, by `monotonicNow`. */
+  readonly #shown = new Map<number, number>();
   #lastId = 0;
   /** The questions in the rows of other gateways, by the id of the gateway. */
   #questionsOfOthers: ReadonlyMap<string, CountsQuestion> = new Map();
@@ -65,7 +70,7 @@ export class CountsQuestions {
 
   /** The id of the last question in the row of this gateway. Undefined: there is none. */
   get questionId(): number | undefined {
-    return this.#shown.size === 0 ? undefined : Math.max(...this.#shown);
+    return this.#shown.size === 0 ? undefined : Math.max(...this.#shown.keys());
   }
 
   /** Which calls of this gateway are counted in the store. `at`: the time of the report, epoch ms. */
@@ -92,6 +97,8 @@ export class CountsQuestions {
   /** Why calls of a version may be missing in the shared ledger for some seconds. */
   remarksOnUnsent(version: string, { report, ...question }: OwnQuestion): Remark[] {
     const { settings, release, view } = this.#options;
+    const askedAt = this.#shown.get(question.id);
+    if (askedAt !== undefined && !view.isReadSince(askedAt)) return [notRead];
     const self = this.#options.self() ?? '';
     const ownRow = view.instances.find(({ row }) => row !== undefined && row.instance === self)?.row;
     const counted = { ...this.countedCalls(report, Date.now()), answers: { [self]: question } };
@@ -115,8 +122,10 @@ export class CountsQuestions {
   ): Promise<ReadonlyMap<string, string>> {
     const { view, sendHeartbeat } = this.#options;
     const deadline = performance.now() + countsWaitMs;
-    this.#shown.add(question.id);
+    this.#shown.set(question.id, monotonicNow());
     try {
+      // A gateway that has just started is not in an earlier read.
+      if (versions.length > 0) await this.#beatOnce();
       for (;;) {
         const isOver = performance.now() > deadline || view.problem !== undefined;
         const reasons = await this.#reasonsOfMissingCalls(versions, flushAndReport, question);

@@ -210,6 +210,18 @@ describe('the questions of a gateway', () => {
     expect(questions.questionId).toBe(second.id);
   });
 
+  it('are not answered by a read that began before them: a gateway may have started since', async () => {
+    const view = new FleetView(10_000);
+    const rows = { now, rows: [], unheardAddresses: [] };
+    view.update(rows);
+    const questions = questionsWith(view, async () => false);
+    const question = questions.createQuestion();
+    const missing = await questions.awaitCounts(['v1'], async () => report, question);
+    expect(missing.get('v1')).toContain('did not tell in time which gateways run');
+    view.update(rows);
+    expect(questions.remarksOnUnsent('v1', { report, ...question })).toEqual([]);
+  });
+
   it('count the calls of an earlier run from five seconds before their batch was written', () => {
     const unsentCounts = new UnsentCounts();
     unsentCounts.onOutbox({ epoch: 7, oldest: { epoch: 6, seq: 1 }, newest: { epoch: 6, seq: 1 }, since: now }, true);
