@@ -4,7 +4,7 @@ import { type FleetRows, monotonicNow } from './fleetView.ts';
 import { forgetGateway } from './forget.ts';
 import { Members } from './members.ts';
 import { type GatewayIdentity, Membership, markGone } from './membership.ts';
-import type { Sql } from './postgres.ts';
+import type { Sql, Transactions } from './postgres.ts';
 import { mergeBrownouts, readSharedConfig, writeSharedConfig } from './sharedConfig.ts';
 import type { MembershipAnswer, MembershipCommand, MembershipReport } from './workerMessages.ts';
 
@@ -13,7 +13,7 @@ type AnsweredCommand = Extract<MembershipCommand, { readonly id: number }>;
 
 /** Writes the state of this gateway to the store, and reads the states of the others. Runs in the thread of the fleet. */
 export class Heartbeats {
-  readonly #store: Sql;
+  readonly #store: Sql & Transactions;
   readonly #settings: FleetSettings;
   readonly #post: (report: MembershipReport) => void;
   readonly #onRegistered: (run: GatewayIdentity) => void;
@@ -33,7 +33,7 @@ export class Heartbeats {
 
   /** `onRegistered`: the store has a heartbeat of this run. */
   constructor(
-    store: Sql,
+    store: Sql & Transactions,
     settings: FleetSettings,
     post: (report: MembershipReport) => void,
     onRegistered: (run: GatewayIdentity) => void,
@@ -110,14 +110,21 @@ export class Heartbeats {
   }
 
   async #writeHeartbeat({ identity, state, acknowledged }: HeartbeatCommand): Promise<void> {
-    if (this.#membership === undefined || !this.#membership.hasIdentity(identity)) {
-      // While its ledger could not be opened, the gateway had a temporary id.
-      await this.#membership?.leave();
-      this.#membership = new Membership(this.#store, identity);
+    const former = this.#membership;
+    let reason: string | undefined;
+    if (former?.hasIdentity(identity)) reason = await former.writeHeartbeat(state, this.#acknowledged);
+    else {
+      const membership = new Membership(this.#store, identity);
       // What the file of the ledger has: it is older than what this thread knows, but may be from an earlier run.
       this.#acknowledged ??= acknowledged;
+      // While its ledger could not be opened, the gateway had a temporary id. The others must not see that it has left, and not that it
+      // is here.
+      reason = await this.#store.transaction(async (sql) => {
+        await former?.leave(undefined, sql);
+        return membership.writeHeartbeat(state, this.#acknowledged, sql);
+      });
+      this.#membership = membership;
     }
-    const reason = await this.#membership.writeHeartbeat(state, this.#acknowledged);
     if (reason !== undefined) {
       // The loss is recorded. The batches that are missing cannot be sent again.
       this.#acknowledged = undefined;

@@ -117,6 +117,7 @@ export class FleetLedger implements LedgerDatabase {
   async #beginIfAdded(connection: PooledConnection): Promise<boolean> {
     await connection.query(this.#beginSql);
     await assertReadable(connection);
+    await assertCompared(connection);
     await assertRemembered(connection, this.memory);
     const last = await lastQueued(connection);
     if (last === undefined) return true;
@@ -141,6 +142,19 @@ async function assertRemembered(sql: Sql, memory: StoreMemory | undefined): Prom
   if (row?.beat && row.batch) return;
   throw new StoreError(
     'it was set back to an earlier time, so counts may be missing.  Ask again in a few seconds',
+    refusedStatement,
+  );
+}
+
+/**
+ * Checks that the store is not one that was moved, restored or promoted, and that no gateway has compared with what it remembers: counts
+ * may be missing. @throws StoreError
+ */
+async function assertCompared(sql: Sql): Promise<void> {
+  const [row] = await sql.query<{ is_moved: boolean }>('SELECT cardinality(moved_ids()) > 0 AS is_moved');
+  if (!row?.is_moved) return;
+  throw new StoreError(
+    'it was moved, restored or promoted, and no gateway has compared it yet with what it remembers, so counts may be missing.  Ask again when the gateways run',
     refusedStatement,
   );
 }

@@ -203,10 +203,10 @@ export class Membership {
   }
 
   /**
-   * Writes the row of this gateway, after the store has compared itself with what this gateway remembers.
+   * Writes the row of this gateway, after the store has compared itself with what this gateway remembers. `sql`: a transaction.
    * @returns why counts were lost; undefined: none were @throws StoreError
    */
-  async writeHeartbeat(state: GatewayState, acknowledged?: BatchNumber): Promise<string | undefined> {
+  async writeHeartbeat(state: GatewayState, acknowledged?: BatchNumber, sql = this.#sql): Promise<string | undefined> {
     const versions = Object.entries(state.versions).map(([name, load]) => [
       name,
       { ...load, idle_since: isIdle(load) ? (this.#idleSince.get(name) ?? 'now') : null },
@@ -215,7 +215,7 @@ export class Membership {
     const { counted, questionId: asks } = state;
     const report: StoredReport = { epoch, silent_after: silentAfter, start, counted, asks, reads_queue: true };
     const problem = [state.problem, this.#copiedLedgerProblem].filter((one) => one !== undefined).join('  ');
-    const [row] = await this.#sql.query<HeartbeatAnswer>(heartbeatSql, [
+    const [row] = await sql.query<HeartbeatAnswer>(heartbeatSql, [
       instance,
       epoch,
       name,
@@ -236,7 +236,7 @@ export class Membership {
     ]);
     if (row === undefined) {
       this.#takeNewId();
-      return this.writeHeartbeat(state, acknowledged);
+      return this.writeHeartbeat(state, acknowledged, sql);
     }
     this.#beat = row.beat;
     const idleTimes = Object.entries(row.versions).map(([version, load]) => [version, load.idle_since] as const);
@@ -259,10 +259,10 @@ export class Membership {
 
   /**
    * Records that this gateway has stopped and that all its counts are in the store. This closes its run, unless its clock was wrong.
-   * @throws StoreError
+   * `sql`: a transaction. @throws StoreError
    */
-  async leave(acknowledged?: BatchNumber): Promise<void> {
-    await this.#sql.query(`SELECT ${schemaName}.leave_1($1::jsonb)`, [this.#runParameter(acknowledged)]);
+  async leave(acknowledged?: BatchNumber, sql = this.#sql): Promise<void> {
+    await sql.query(`SELECT ${schemaName}.leave_1($1::jsonb)`, [this.#runParameter(acknowledged)]);
   }
 
   /** The parameter of `before_heartbeat_1` and `leave_1`. */

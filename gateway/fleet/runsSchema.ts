@@ -3,6 +3,9 @@
 /** A gateway whose clock differs by more than this has recorded its calls at wrong times, whatever the quiet period is. ms */
 export const worstToleratedSkewMs = 3_600_000;
 
+/** An advisory lock: gateways decide one after the other whether a store that was moved has all counts. */
+const movedLock = 0x56474d56;
+
 const epochMs = (time: string): string => `floor(extract(epoch FROM ${time}) * 1000)::bigint`;
 
 /** An instant in epoch ms as text, to the second. */
@@ -72,6 +75,14 @@ export const runsOfGateways = (schema: string): string => `
     SELECT format('%s.%s', oid, '${schema}.meta'::regclass::oid) INTO tables FROM pg_database WHERE datname = current_database();
   END $$;
 
+  -- The keys of meta whose values are not those of the server: the store was moved, restored or promoted, and no gateway has compared
+  -- it since with what it remembers.
+  CREATE FUNCTION ${schema}.moved_ids() RETURNS text[] LANGUAGE sql AS $$
+    SELECT COALESCE(array_agg(key), '{}') FROM ${schema}.meta, ${schema}.server_id() AS server
+      WHERE key = 'server_system' AND value <> server.system OR key = 'server_timeline' AND value <> server.timeline
+        OR key = 'server_tables' AND value <> server.tables
+  $$;
+
   -- Compares what a gateway remembers with the store, and records its run. Called with every heartbeat, before the row of the gateway
   -- is written. p: instance, epoch, name, began (epoch ms); beat: the number of the last heartbeat that the store has confirmed, 0 for
   -- none; acknowledged: {instance, epoch, seq} of the last batch that the store has confirmed, also in an earlier run, or null; previous: {epoch,
@@ -84,8 +95,9 @@ export const runsOfGateways = (schema: string): string => `
     known_beat bigint := (p->>'beat')::bigint;
     previous_epoch bigint := (p->'previous'->>'epoch')::bigint;
     own ${schema}.gateways%ROWTYPE;
+    remembers boolean := known_beat > 0 OR COALESCE(jsonb_typeof(p->'acknowledged'), '') = 'object';
     server record;
-    moved text;
+    moved text[];
     reason text;
     at bigint;
   BEGIN
@@ -100,16 +112,28 @@ export const runsOfGateways = (schema: string): string => `
     END IF;
 
     SELECT * INTO server FROM ${schema}.server_id();
-    SELECT string_agg(key, ', ') INTO moved FROM ${schema}.meta
-      WHERE key = 'server_system' AND value <> server.system OR key = 'server_timeline' AND value <> server.timeline
-        OR key = 'server_tables' AND value <> server.tables;
-    -- A gateway that has found everything that it remembers vouches for the store. If none can, nobody knows what is missing.
-    IF moved IS NOT NULL AND reason IS NULL AND known_beat = 0 AND jsonb_typeof(p->'acknowledged') IS DISTINCT FROM 'object'
-      AND NOT EXISTS (SELECT 1 FROM ${schema}.gateways AS g WHERE g.instance <> this_instance AND left_at IS NULL AND gone_at IS NULL
-        AND heard > clock_timestamp() - COALESCE((report->>'silent_after')::float8, 10000) * interval '1 ms') THEN
-      reason := 'The shared store was moved, restored or promoted while no gateway was running that knew it before: counts may be missing.';
+    SELECT keys INTO moved FROM ${schema}.moved_ids() AS keys;
+    IF cardinality(moved) > 0 THEN
+      PERFORM pg_advisory_xact_lock(${movedLock});
+      SELECT keys INTO moved FROM ${schema}.moved_ids() AS keys;
     END IF;
-    IF moved IS NULL OR reason IS NOT NULL OR known_beat > 0 OR jsonb_typeof(p->'acknowledged') = 'object' THEN
+    IF cardinality(moved) > 0 AND reason IS NULL THEN
+      IF NOT remembers THEN
+        -- A gateway that was heard lately may have run before. It compares what it remembers with the store, so this one waits for it.
+        IF EXISTS (SELECT 1 FROM ${schema}.gateways AS g WHERE g.instance <> this_instance AND left_at IS NULL AND gone_at IS NULL
+          AND abs(extract(epoch FROM clock_timestamp() - heard)) * 1000 < COALESCE((report->>'silent_after')::float8, 10000)) THEN
+          RAISE EXCEPTION 'the store was moved, restored or promoted; this gateway waits for one that knew it before' USING ERRCODE = '40001';
+        END IF;
+        reason := 'The shared store was moved, restored or promoted while no gateway was running that knew it before: counts may be missing.';
+      ELSIF 'server_tables' = ANY (moved) AND EXISTS (SELECT 1 FROM ${schema}.gateways WHERE left_at IS NULL AND gone_at IS NULL) THEN
+        -- Other gateways may have run after the dump, and left. None of those that the dump has can know of them.
+        reason := 'The shared store was restored from a dump that was made while gateways ran: counts may be missing.';
+      ELSIF known_beat = 0 THEN
+        -- This gateway has found everything that it remembers. Each of the others may have run later: it is silent until it does the same.
+        UPDATE ${schema}.gateways SET left_at = NULL WHERE left_at IS NOT NULL AND instance <> this_instance;
+      END IF;
+    END IF;
+    IF cardinality(moved) = 0 OR reason IS NOT NULL OR remembers THEN
       -- Usually there is nothing to write. ON CONFLICT alone would lock the rows, so that heartbeats would wait for each other.
       INSERT INTO ${schema}.meta AS m
         SELECT key, found.value FROM (VALUES ('server_system', server.system), ('server_timeline', server.timeline),

@@ -4,7 +4,7 @@ import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { FleetSettings } from '../../gateway/config/snapshot.ts';
 import { Heartbeats } from '../../gateway/fleet/heartbeats.ts';
 import { Membership, readGateways } from '../../gateway/fleet/membership.ts';
-import type { Sql } from '../../gateway/fleet/postgres.ts';
+import type { Sql, Transactions } from '../../gateway/fleet/postgres.ts';
 import { schemaName } from '../../gateway/fleet/schema.ts';
 import type { MembershipReport } from '../../gateway/fleet/workerMessages.ts';
 import { eventually } from '../support/eventually.ts';
@@ -13,7 +13,7 @@ import { type PostgresServer, startStore } from '../support/postgres.ts';
 import { gatewayState, identity } from './gatewayRow.ts';
 
 let server: PostgresServer;
-let sql: Sql;
+let sql: Sql & Transactions;
 beforeAll(async () => {
   const opened = await startStore();
   ({ server, sql } = opened);

@@ -154,7 +154,7 @@ async function removeLaterVersions(sql: Sql): Promise<void> {
     DROP TABLE version_gateway.sizes; DROP FUNCTION version_gateway.forget_sizes`);
   await sql.query(`DROP VIEW version_gateway.losses; DROP TABLE version_gateway.lost_counts;
     DROP FUNCTION version_gateway.leave_1; DROP FUNCTION version_gateway.before_heartbeat_1;
-    DROP FUNCTION version_gateway.server_id;
+    DROP FUNCTION version_gateway.moved_ids; DROP FUNCTION version_gateway.server_id;
     ALTER TABLE version_gateway.runs DROP closed, DROP name, DROP counted, DROP ended, DROP skew_ms, DROP unsent;
     ALTER TABLE version_gateway.gateways DROP beat, DROP counted, DROP worst_skew_ms, DROP ended_at`);
 }
