@@ -28,7 +28,7 @@ export interface ConfigurationOperations {
   readonly status: ConfigStatus;
 }
 
-/** The processes, the ledger and the fleet, which the admin listener asks. */
+/** What the admin listener asks: the processes, the ledger and the fleet. */
 export interface AdminSources extends LiveSources {
   /** The state of all processes. */
   report(options?: { readonly withMetrics: boolean }): Promise<ServingReport>;

@@ -117,8 +117,8 @@ export class Heartbeats {
       const membership = new Membership(this.#store, identity);
       // What the file of the ledger has: it is older than what this thread knows, but may be from an earlier run.
       this.#acknowledged ??= acknowledged;
-      // While its ledger could not be opened, the gateway had a temporary id. The others must not see that it has left, and not that it
-      // is here.
+      // While its ledger could not be opened, the gateway had a temporary id. It gets its lasting id in the same transaction in which
+      // the temporary one leaves: otherwise the others could see only that it has left, although it serves clients.
       reason = await this.#store.transaction(async (sql) => {
         await former?.leave(undefined, sql);
         return membership.writeHeartbeat(state, this.#acknowledged, sql);

@@ -50,7 +50,10 @@ export interface QuestionOptions {
  */
 export class CountsQuestions {
   readonly #options: QuestionOptions;
-  /** The questions in the row of this gateway: those that wait, or have waited a short time ago. Id → when they were asked, by `monotonicNow`. */
+  /**
+   * The questions that wait, or have waited a short time ago; the last one is in the row of this gateway. Key: the id. Value: when the
+   * wait began, by `monotonicNow`.
+   */
   readonly #shown = new Map<number, number>();
   #lastId = 0;
   /** The questions in the rows of other gateways, by the id of the gateway. */

@@ -114,7 +114,7 @@ export class Notifier {
     void this.check();
   }
 
-  /** For the admin API. */
+  /** The last notifications, as `GET /api/status` lists them. */
   status(): NotifyJson {
     const { problem, recent } = this.#status;
     return {

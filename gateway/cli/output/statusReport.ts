@@ -30,7 +30,9 @@ function hasTexts(record: JsonObject, ...names: string[]): boolean {
   return names.every((name) => typeof record[name] === 'string');
 }
 
-/** A line for each worker that does not respond. A gateway of an earlier release lists none. The current counts of such a worker are unknown. */
+/**
+ * A line for each worker that does not respond: its current counts are unknown. A gateway of an earlier release lists no workers.
+ */
 export function unresponsiveWorkers({ workers = [] }: StatusJson): string[] {
   return workers
     .filter(({ unresponsive_since }) => typeof unresponsive_since === 'string')
