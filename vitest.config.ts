@@ -4,14 +4,12 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 // Test files that share processes. To start one for each file, and to load the same modules again, takes longer than most
-// of their tests. A file that uses `vi`, the process, other processes or PostgreSQL gets a process of its own. So do those
+// of their tests. A file that changes its process or the modules, or that measures them, gets a process of its own. So do those
 // that measure pauses: other files leave garbage for the collector.
-const folders =
-  'test/{adapters,admin,cli/output,compat/{diff,document,guide,judge,report,rules,schema},config,discovery,docs,forwarding,grease,http1,lifecycle,notify,observability,pipeline,plan,problems,restrictions,retirement,routing,selfService,services,shadow,shared,upstream,usage,wire}';
 const ownProcess =
-  /\b(vi|process|globalThis|child_process|spawn|execFile|Worker)\b|\/(startWorkers|postgres|fleetLedger|fleetGateway)\./;
-const measuring = /\/(slow\w+|hostilePeers)\.test\.ts$/;
-const sharing = globSync(`${folders}/**/*.test.ts`, { cwd: import.meta.dirname }).filter(
+  /\b(vi|globalThis)\b|\bprocess\.(on|once|off|emit|chdir|cpuUsage|memoryUsage|resourceUsage|env\[[^\]]*\] =|execArgv)/;
+const measuring = /^test\/(browser|compose|load|otlp|soak)\/|\/(slow\w+|hostilePeers)\.test\.ts$/;
+const sharing = globSync('test/**/*.test.ts', { cwd: import.meta.dirname }).filter(
   (file) => !measuring.test(file) && !ownProcess.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
 );
 
@@ -52,7 +50,7 @@ export default defineConfig({
         test: {
           ...withoutLane,
           name: 'without the fast lane, shared processes',
-          include: sharing.filter((file) => /^test\/(?:wire|pipeline)\//.test(file)),
+          include: sharing.filter((file) => /^test\/(?:wire|pipeline|faults\/faults\.test)\b/.test(file)),
           isolate: false,
         },
       },
