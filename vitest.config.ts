@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { defineConfig } from 'vitest/config';
+import { dirname, join, resolve } from 'node:path';
+import { defineConfig, type Plugin } from 'vitest/config';
 
 // Test files that share processes. To start one for each file, and to load the same modules again, takes longer than most
 // of their tests. A file that changes its process or the modules, or that measures them, gets a process of its own. So do those
@@ -21,7 +21,21 @@ const withoutLane = {
   env: { FAST_LANE: 'off' },
 };
 
+const packageFiles = join(import.meta.dirname, 'gateway/shared/packageFiles.ts');
+const builtThreads = join(import.meta.dirname, 'test/support/builtThreads.ts');
+
+/** Lets the threads of the gateway run from the build of the run. */
+const threadsOfBuild: Plugin = {
+  name: 'built threads',
+  enforce: 'pre',
+  resolveId: (source, importer) => {
+    if (!source.endsWith('/packageFiles.ts') || importer === undefined || importer === builtThreads) return undefined;
+    return resolve(dirname(importer), source) === packageFiles ? builtThreads : undefined;
+  },
+};
+
 export default defineConfig({
+  plugins: [threadsOfBuild],
   test: {
     projects: [
       {
