@@ -8,16 +8,20 @@ import { defineConfig, type Plugin } from 'vitest/config';
 // that measure pauses: other files leave garbage for the collector.
 const ownProcess =
   /\b(vi|globalThis)\b|\bprocess\.(on|once|off|emit|chdir|cpuUsage|memoryUsage|resourceUsage|env\[[^\]]*\] =|execArgv)/;
-const measuring = /^test\/(browser|compose|load|otlp|soak)\/|\/(slow\w+|hostilePeers)\.test\.ts$/;
+const measuring = /^test\/(browser|compose|load|operate\/otlp|soak)\/|\/(slow\w+|hostilePeers)\.test\.ts$/;
 const sharing = globSync('test/**/*.test.ts', { cwd: import.meta.dirname }).filter(
   (file) => !measuring.test(file) && !ownProcess.test(readFileSync(join(import.meta.dirname, file), 'utf8')),
 );
 
 // Everything that a client sees, once more with the parser of node:http for all requests.
 const withoutLane = {
-  include: ['test/wire/**/*.test.ts', 'test/pipeline/**/*.test.ts', 'test/faults/faults.test.ts'],
+  include: ['test/wire/**/*.test.ts', 'test/proxy/pipeline/**/*.test.ts', 'test/faults/faults.test.ts'],
   // These start a gateway of each kind themselves, or are not about HTTP/1.1.
-  exclude: ['test/pipeline/fastLane.test.ts', 'test/pipeline/laneParity.test.ts', 'test/pipeline/http2/**'],
+  exclude: [
+    'test/proxy/pipeline/fastLane.test.ts',
+    'test/proxy/pipeline/laneParity.test.ts',
+    'test/proxy/pipeline/http2/**',
+  ],
   env: { FAST_LANE: 'off' },
 };
 
@@ -64,7 +68,7 @@ export default defineConfig({
         test: {
           ...withoutLane,
           name: 'without the fast lane, shared processes',
-          include: sharing.filter((file) => /^test\/(?:wire|pipeline|faults\/faults\.test)\b/.test(file)),
+          include: sharing.filter((file) => /^test\/(?:wire|proxy\/pipeline|faults\/faults\.test)\b/.test(file)),
           isolate: false,
         },
       },

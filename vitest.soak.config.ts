@@ -6,11 +6,11 @@ export default defineConfig({
     // The first line is the soak tests. The others try only some of their cases with `npm test`.
     include: [
       'test/soak/**/*.test.ts',
-      'test/compat/{rewrites,mutations,garbage}.test.ts',
-      'test/grease/generated.test.ts',
+      'test/contracts/compat/{rewrites,mutations,garbage}.test.ts',
+      'test/contracts/grease/generated.test.ts',
       'test/browser/crowd.test.ts',
       'test/load/aborts.test.ts',
-      'test/evidence/histories.test.ts',
+      'test/usage/evidence/histories.test.ts',
       'test/faults/campaign.test.ts',
     ],
     env: { ALL_CASES: 'yes' },

@@ -1,9 +1,10 @@
 // node bench/adapters.ts: measures the operations of an adapter on a body of 1 KiB and one of 12 KiB. Prints the time of
 // JSON.parse with JSON.stringify alone, the time to parse, adapt and stringify the body, and their ratio. The two measurements
 // alternate, so that a busy machine slows both.
-import { parseExact } from '../gateway/adapters/exactJson.ts';
-import { compileOperations } from '../gateway/adapters/transform.ts';
+
 import { parseConfig } from '../gateway/config/load.ts';
+import { parseExact } from '../gateway/contracts/adapters/exactJson.ts';
+import { compileOperations } from '../gateway/contracts/adapters/transform.ts';
 
 const routes = `
 routes:

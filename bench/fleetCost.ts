@@ -6,8 +6,8 @@ import type { Profiler } from 'node:inspector';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { snapshotFrom } from '../gateway/config/load.ts';
-import { Fleet } from '../gateway/fleet/fleet.ts';
-import { ledgerSettingsOf } from '../gateway/runtime/ledgerMaintenance.ts';
+import { Fleet } from '../gateway/operate/fleet/fleet.ts';
+import { ledgerSettingsOf } from '../gateway/process/runtime/ledgerMaintenance.ts';
 import { ThreadedLedger } from '../gateway/usage/ledger/threadedLedger.ts';
 import type { UsageRow } from '../gateway/usage/usageRow.ts';
 import { startPostgres } from '../test/support/postgres.ts';
@@ -78,7 +78,7 @@ async function measureRequests(): Promise<void> {
 }
 
 /**
- * Prints how long the serving thread of a gateway in a fleet runs functions of gateway/fleet and the functions that these call.
+ * Prints how long the serving thread of a gateway in a fleet runs functions of gateway/operate/fleet and the functions that these call.
  * Unlike the difference between two gateways, this time does not depend on chance. A profile takes samples by the clock, so it also
  * counts the time in which another program interrupts the thread.
  */
@@ -93,7 +93,7 @@ async function profileServingThread(): Promise<void> {
   // Named `CPU.date.time.pid.thread.number`; the main thread is 0.
   const main = readdirSync(folder).find((name) => /\.0\.\d+\.cpuprofile$/.test(name));
   if (main === undefined) throw new Error('the gateway has written no profile');
-  const micros = microsInFolder(JSON.parse(readFileSync(join(folder, main), 'utf8')), '/gateway/fleet/');
+  const micros = microsInFolder(JSON.parse(readFileSync(join(folder, main), 'utf8')), '/gateway/operate/fleet/');
   console.log(
     `the code of the fleet takes ${(micros / requests).toFixed(2)} us/request of the serving thread, by a profile of ${requests} requests`,
   );

@@ -5,15 +5,15 @@
 // maintenance has sorted them. The CPU time of PostgreSQL is only measured if the server runs on this host.
 import { randomUUID } from 'node:crypto';
 import { snapshotFrom } from '../gateway/config/load.ts';
-import { FleetLedger } from '../gateway/fleet/ledger.ts';
-import { maintainStore } from '../gateway/fleet/maintenance.ts';
-import { Postgres, type Sql } from '../gateway/fleet/postgres.ts';
-import { migrate, schemaName, sumTables } from '../gateway/fleet/schema.ts';
-import { gatherFacts } from '../gateway/retirement/facts.ts';
+import { FleetLedger } from '../gateway/operate/fleet/ledger.ts';
+import { maintainStore } from '../gateway/operate/fleet/maintenance.ts';
+import { Postgres, type Sql } from '../gateway/operate/fleet/postgres.ts';
+import { migrate, schemaName, sumTables } from '../gateway/operate/fleet/schema.ts';
 import { LedgerReader } from '../gateway/usage/ledger/reader.ts';
 import { msPerSpan } from '../gateway/usage/ledger/spans.ts';
 import type { Grouping } from '../gateway/usage/report/usagePage.ts';
 import { usageReport } from '../gateway/usage/report/usageReport.ts';
+import { gatherFacts } from '../gateway/versions/retirement/facts.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { mainThreadSeconds } from './support/proc.ts';
 

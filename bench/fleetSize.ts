@@ -4,10 +4,10 @@
 // many as such a fleet queues in two seconds, so the figures of the log do not depend on the speed of the machine. Then it prints the rows
 // and bytes of each table, and what else the log contains after a checkpoint.
 import { randomUUID } from 'node:crypto';
-import { Postgres, type Sql } from '../gateway/fleet/postgres.ts';
-import { addAllQueued } from '../gateway/fleet/queuedBatches.ts';
-import { migrate, schemaName } from '../gateway/fleet/schema.ts';
-import { writeBatch } from '../gateway/fleet/shipper.ts';
+import { Postgres, type Sql } from '../gateway/operate/fleet/postgres.ts';
+import { addAllQueued } from '../gateway/operate/fleet/queuedBatches.ts';
+import { migrate, schemaName } from '../gateway/operate/fleet/schema.ts';
+import { writeBatch } from '../gateway/operate/fleet/shipper.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { randomBatch } from './support/batches.ts';
 import { cpuSecondsWithEnded } from './support/proc.ts';

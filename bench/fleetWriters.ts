@@ -6,10 +6,10 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type * as PostgresModule from '../gateway/fleet/postgres.ts';
-import type * as QueueModule from '../gateway/fleet/queuedBatches.ts';
-import type * as SchemaModule from '../gateway/fleet/schema.ts';
-import type * as ShipperModule from '../gateway/fleet/shipper.ts';
+import type * as PostgresModule from '../gateway/operate/fleet/postgres.ts';
+import type * as QueueModule from '../gateway/operate/fleet/queuedBatches.ts';
+import type * as SchemaModule from '../gateway/operate/fleet/schema.ts';
+import type * as ShipperModule from '../gateway/operate/fleet/shipper.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 import { type Batch, randomBatch } from './support/batches.ts';
 import { cpuSecondsWithEnded } from './support/proc.ts';
@@ -42,7 +42,7 @@ interface Code {
 }
 
 async function codeOf(name: string, folder: string): Promise<Code> {
-  const load = <Module>(file: string): Promise<Module> => import(`${folder}/gateway/fleet/${file}.ts`);
+  const load = <Module>(file: string): Promise<Module> => import(`${folder}/gateway/operate/fleet/${file}.ts`);
   return {
     name,
     postgres: await load('postgres'),

@@ -1,8 +1,8 @@
 // node bench/grease.ts: measures how long it takes to add unknown members to bodies of 1, 12 and 124 KiB, one in every object.
 // Prints the time of JSON.parse alone and the time of the whole work. JSON.parse is a part of the work, because it checks the body
 // first. The two measurements alternate, so that a busy machine slows both.
-import { greasePlanOf } from '../gateway/grease/greasePlan.ts';
-import { linkedNodes, withUnknownMembers } from '../gateway/grease/splice.ts';
+import { greasePlanOf } from '../gateway/contracts/grease/greasePlan.ts';
+import { linkedNodes, withUnknownMembers } from '../gateway/contracts/grease/splice.ts';
 
 const text = { type: 'string' };
 const cocktail = { type: 'object', properties: { id: { type: 'integer' }, name: text, base: text, glass: text } };

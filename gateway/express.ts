@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { interceptRequest, interceptUpgrade } from './pipeline/application.ts';
-import { type EmbeddingOptions, embed } from './runtime/embedding.ts';
+import { type EmbeddingOptions, embed } from './process/runtime/embedding.ts';
+import { interceptRequest, interceptUpgrade } from './proxy/pipeline/application.ts';
 
 export { ConfigError, UnreadableFileError } from './config/fault.ts';
 

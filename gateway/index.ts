@@ -1,10 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createDiscovery, type DiscoveryFactory } from './discovery/app.ts';
-import { isGatewayPath } from './pipeline/findVersion.ts';
-import { handleRequest, handleUpgrade } from './pipeline/http.ts';
-import { type EmbeddingOptions, embed } from './runtime/embedding.ts';
+import { createDiscovery, type DiscoveryFactory } from './operate/discovery/app.ts';
+import { type EmbeddingOptions, embed } from './process/runtime/embedding.ts';
+import { isGatewayPath } from './proxy/pipeline/findVersion.ts';
+import { handleRequest, handleUpgrade } from './proxy/pipeline/http.ts';
 
 export { ConfigError, UnreadableFileError } from './config/fault.ts';
 

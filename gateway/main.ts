@@ -8,8 +8,8 @@ const { directory } = enableCompileCache();
 // Threads use the cache only if this variable is set. Without the cache, each thread that runs .ts files would load the
 // TypeScript parser, which takes 35 MB.
 if (directory !== undefined) process.env['NODE_COMPILE_CACHE'] ??= dirname(directory);
-const { run } = await import('./cli/run.ts');
-const { ignoreClosedPipes } = await import('./cli/io.ts');
+const { run } = await import('./process/cli/run.ts');
+const { ignoreClosedPipes } = await import('./process/cli/io.ts');
 
 const { stdout, stderr, env } = process;
 ignoreClosedPipes(stdout, stderr);

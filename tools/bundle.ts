@@ -12,7 +12,7 @@ const entries = ['main', 'index', 'express', ...threads];
  * third of its CPU time finding and compiling them. The current folder must be the root of the project.
  */
 export async function bundle(folder: string): Promise<void> {
-  cpSync('gateway/admin/dashboard/assets', join(folder, 'admin/dashboard/assets'), { recursive: true });
+  cpSync('gateway/operate/admin/dashboard/assets', join(folder, 'operate/admin/dashboard/assets'), { recursive: true });
   const build = await rolldown({
     input: Object.fromEntries(entries.map((entry) => [entry, `gateway/${entry}.ts`])),
     platform: 'node',

@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { run } from '../gateway/cli/run.ts';
 import { snapshotFrom } from '../gateway/config/load.ts';
-import { startGateway } from '../gateway/runtime/gateway.ts';
+import { run } from '../gateway/process/cli/run.ts';
+import { startGateway } from '../gateway/process/runtime/gateway.ts';
 import {
   edgesPerThousandLines,
   importCycles,

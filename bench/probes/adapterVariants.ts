@@ -5,11 +5,11 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { keepYoungGenerationSmall } from '../../gateway/cli/start/process.ts';
 import type { PreparedAdapter } from '../../gateway/config/adapterSettings.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
-import { checkCodeOf } from '../../gateway/contract/schema/validator.ts';
+import { checkCodeOf } from '../../gateway/contracts/contract/schema/validator.ts';
+import { keepYoungGenerationSmall } from '../../gateway/process/cli/start/process.ts';
 import { alternate, type Variant } from '../support/alternation.ts';
 import { path } from '../support/workload.ts';
 

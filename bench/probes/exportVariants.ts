@@ -3,10 +3,10 @@
  * OTLP. Writes the CPU time and the requests of each variant to FOLDER/figures.json, once a second. SIGUSR2 resets both.
  */
 
-import { keepYoungGenerationSmall } from '../../gateway/cli/start/process.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { OtlpExporter } from '../../gateway/otlp/exporter.ts';
-import { Telemetry } from '../../gateway/runtime/telemetry.ts';
+import { OtlpExporter } from '../../gateway/operate/otlp/exporter.ts';
+import { keepYoungGenerationSmall } from '../../gateway/process/cli/start/process.ts';
+import { Telemetry } from '../../gateway/process/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { ClientIdentification } from '../../gateway/usage/counting/identification.ts';
 import { alternate, type Variant } from '../support/alternation.ts';

@@ -4,10 +4,10 @@
  */
 
 import { join } from 'node:path';
-import { keepYoungGenerationSmall } from '../../gateway/cli/start/process.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { usageSinkOf } from '../../gateway/runtime/ledgerMaintenance.ts';
-import { Telemetry } from '../../gateway/runtime/telemetry.ts';
+import { keepYoungGenerationSmall } from '../../gateway/process/cli/start/process.ts';
+import { usageSinkOf } from '../../gateway/process/runtime/ledgerMaintenance.ts';
+import { Telemetry } from '../../gateway/process/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { ClientIdentification } from '../../gateway/usage/counting/identification.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';

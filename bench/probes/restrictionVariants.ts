@@ -4,15 +4,15 @@
  */
 
 import { join } from 'node:path';
-import { keepYoungGenerationSmall } from '../../gateway/cli/start/process.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { brownoutKey } from '../../gateway/lifecycle/brownouts.ts';
-import { freezeKey } from '../../gateway/restrictions/knownClients.ts';
-import { usageSinkOf } from '../../gateway/runtime/ledgerMaintenance.ts';
-import { Telemetry } from '../../gateway/runtime/telemetry.ts';
+import { keepYoungGenerationSmall } from '../../gateway/process/cli/start/process.ts';
+import { usageSinkOf } from '../../gateway/process/runtime/ledgerMaintenance.ts';
+import { Telemetry } from '../../gateway/process/runtime/telemetry.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { ClientIdentification, namingRulesIdOf } from '../../gateway/usage/counting/identification.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { brownoutKey } from '../../gateway/versions/lifecycle/brownouts.ts';
+import { freezeKey } from '../../gateway/versions/restrictions/knownClients.ts';
 import { alternate, type Variant } from '../support/alternation.ts';
 import { clients as clientCount, dates } from '../support/workload.ts';
 

@@ -1,10 +1,10 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
-import type { Recorder } from '../../gateway/observability/exchangeRecord.ts';
-import { createClientListener, listen } from '../../gateway/pipeline/clientListener.ts';
-import type { RestrictionUpdate } from '../../gateway/restrictions/restriction.ts';
-import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
+import { DataPlane } from '../../gateway/process/runtime/dataPlane.ts';
+import { createClientListener, listen } from '../../gateway/proxy/pipeline/clientListener.ts';
+import type { Recorder } from '../../gateway/usage/observability/exchangeRecord.ts';
+import type { RestrictionUpdate } from '../../gateway/versions/restrictions/restriction.ts';
 
 // A request is recorded some time after it has ended, perhaps in the interval of the next variant. So an interval is several
 // times as long as that delay. It is short enough that a slow minute of the machine affects all variants.

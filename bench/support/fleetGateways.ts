@@ -1,6 +1,6 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Postgres } from '../../gateway/fleet/postgres.ts';
+import { Postgres } from '../../gateway/operate/fleet/postgres.ts';
 import { type Child, startServer, temporaryFolder } from './children.ts';
 import { freePort } from './ports.ts';
 

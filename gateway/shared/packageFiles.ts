@@ -5,14 +5,14 @@ import { readFileSync } from 'node:fs';
 
 /** The entry points of threads: paths below gateway/ and dist/, without the extension. */
 export const threads = [
-  'adapters/worker',
-  'admin/reading/worker',
-  'discovery/guideThread',
-  'fleet/worker',
-  'notify/worker',
-  'otlp/thread',
-  'shadow/worker',
-  'runtime/loadWorker',
+  'contracts/adapters/worker',
+  'operate/admin/reading/worker',
+  'operate/discovery/guideThread',
+  'operate/fleet/worker',
+  'operate/notify/worker',
+  'operate/otlp/thread',
+  'contracts/shadow/worker',
+  'process/runtime/loadWorker',
   'usage/ledger/worker',
 ] as const;
 
@@ -25,7 +25,7 @@ export function threadFile(thread: (typeof threads)[number]): URL {
 
 /** A file of the dashboard. */
 export function assetFile(name: string): URL {
-  return new URL(`../admin/dashboard/assets/${name}`, import.meta.url);
+  return new URL(`../operate/admin/dashboard/assets/${name}`, import.meta.url);
 }
 
 /** The version of this package. */

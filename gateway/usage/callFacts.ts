@@ -4,8 +4,8 @@ import {
   callEvidence,
   type LiveFacts,
   noLiveFacts,
-} from '../evidence/callEvidence.ts';
-import { type Coverage, coverageOfSizes, firstCoveredDay } from '../evidence/coverage.ts';
+} from './evidence/callEvidence.ts';
+import { type Coverage, coverageOfSizes, firstCoveredDay } from './evidence/coverage.ts';
 import type { UsageQueries } from './usageQueries.ts';
 
 type CoverageQueries = Pick<UsageQueries, 'coverage' | 'problem'>;

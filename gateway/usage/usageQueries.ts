@@ -1,6 +1,6 @@
 import type { AnswerSettings } from '../config/answerSettings.ts';
-import type { Coverage } from '../evidence/coverage.ts';
-import type { SizesOfDay } from '../evidence/requestSizes.ts';
+import type { Coverage } from './evidence/coverage.ts';
+import type { SizesOfDay } from './evidence/requestSizes.ts';
 import type { BrownoutRecord, EvidenceRow } from './usageRow.ts';
 
 /**

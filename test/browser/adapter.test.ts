@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { startServed } from '../adapters/servedVersion.ts';
+import { startServed } from '../contracts/adapters/servedVersion.ts';
 import { answer } from '../support/backend.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { launchChromium, onEachScreen, open, overflowOf, violationsOn } from './chromium.ts';

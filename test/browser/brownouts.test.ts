@@ -2,10 +2,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { startRestricted } from '../restrictions/restrictedGateway.ts';
 import { okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { ask, get } from '../support/rawClient.ts';
+import { startRestricted } from '../versions/restrictions/restrictedGateway.ts';
 import { launchChromium, onEachScreen, overflowOf, violationsOn } from './chromium.ts';
 
 const timeoutMs = 300_000;

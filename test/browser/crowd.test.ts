@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { ThreadedLedgerClient } from '../../gateway/admin/reading/threadedClient.ts';
-import { crowded } from '../admin/reading/crowd.ts';
-import { serve } from '../discovery/server.ts';
+import { ThreadedLedgerClient } from '../../gateway/operate/admin/reading/threadedClient.ts';
+import { crowded } from '../operate/admin/reading/crowd.ts';
+import { serve } from '../operate/discovery/server.ts';
 import { cases } from '../support/cases.ts';
 import { launchChromium, open } from './chromium.ts';
 import { now, scene } from './dashboardGateway.ts';

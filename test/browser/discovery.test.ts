@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { serveDiscovery, snapshotWith } from '../discovery/server.ts';
+import { serveDiscovery, snapshotWith } from '../operate/discovery/server.ts';
 import { launchChromium, networkChanged, onEachScreen, open, overflowOf, violationsOn } from './chromium.ts';
 
 // Screenshots to look at, overwritten by each run.

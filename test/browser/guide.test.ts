@@ -2,8 +2,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { type GuideOptions, giving, guided } from '../discovery/guides.ts';
-import { serveDiscovery } from '../discovery/server.ts';
+import { type GuideOptions, giving, guided } from '../operate/discovery/guides.ts';
+import { serveDiscovery } from '../operate/discovery/server.ts';
 import { launchChromium, networkChanged, onEachScreen, open, overflowOf, violationsOn } from './chromium.ts';
 
 // Screenshots to look at, overwritten by each run.

@@ -3,7 +3,7 @@ import { lstatSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSyn
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { runIn } from '../cli/io.ts';
+import { runIn } from '../process/cli/io.ts';
 import { skipped, useStack, waitUntil } from './support/stack.ts';
 
 /** The ways in which editors and commands save `text` to `file`. */

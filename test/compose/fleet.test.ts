@@ -1,9 +1,9 @@
 import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { FleetJson } from '../../gateway/fleet/fleetJson.ts';
-import type { VerdictJson } from '../../gateway/retirement/verdictJson.ts';
+import type { FleetJson } from '../../gateway/operate/fleet/fleetJson.ts';
 import type { UsageReport } from '../../gateway/usage/report/usageReport.ts';
+import type { VerdictJson } from '../../gateway/versions/retirement/verdictJson.ts';
 import { type CleanupSteps, runCleanup } from './support/cleanup.ts';
 import { composeWith } from './support/compose.ts';
 import { provideFleetImages } from './support/fleetImages.ts';

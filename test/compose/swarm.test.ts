@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { pipeline } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import type { FleetJson } from '../../gateway/fleet/fleetJson.ts';
+import type { FleetJson } from '../../gateway/operate/fleet/fleetJson.ts';
 import type { UsageReport } from '../../gateway/usage/report/usageReport.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { type CleanupSteps, runCleanup } from './support/cleanup.ts';

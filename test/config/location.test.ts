@@ -7,8 +7,8 @@ import { loadSnapshot } from '../../gateway/config/load.ts';
 import { realPathOf, replacedLinkFault } from '../../gateway/config/location.ts';
 import { digestOf } from '../../gateway/config/referencedFiles.ts';
 import { WatchedFiles } from '../../gateway/config/watchedFiles.ts';
-import { LoadThread } from '../../gateway/runtime/loadThread.ts';
-import { runIn } from '../cli/io.ts';
+import { LoadThread } from '../../gateway/process/runtime/loadThread.ts';
+import { runIn } from '../process/cli/io.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from './temporary.ts';
 

@@ -5,8 +5,8 @@ import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
+import { runIn } from '../process/cli/io.ts';
 
 const read = (file: string): string => readFileSync(file, 'utf8');
 

@@ -3,9 +3,9 @@ import { cpSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { runIn } from '../cli/io.ts';
 import { isInstalled } from '../compose/support/programs.ts';
 import { temporaryFolder } from '../config/temporary.ts';
+import { runIn } from '../process/cli/io.ts';
 
 interface Service {
   readonly image?: string;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { IDeployment } from 'kubernetes-models/apps/v1/Deployment';
 import type { IConfigMap } from 'kubernetes-models/v1/ConfigMap';
 import { describe, expect, it } from 'vitest';
-import { runIn } from '../cli/io.ts';
+import { runIn } from '../process/cli/io.ts';
 import { makeAuthority } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 import { gatewayMain } from '../support/gatewayMain.ts';

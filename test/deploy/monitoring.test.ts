@@ -6,7 +6,7 @@ import type { IPrometheusRule } from '@kubernetes-models/prometheus-operator/mon
 import type { IServiceMonitor } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/ServiceMonitor';
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { type MetricName, metricTable } from '../../gateway/observability/metricTable.ts';
+import { type MetricName, metricTable } from '../../gateway/usage/observability/metricTable.ts';
 import { isInstalled } from '../compose/support/programs.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 

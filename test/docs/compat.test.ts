@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { rulesAsMarkdown } from '../../gateway/compat/report/markdown.ts';
-import { asText } from '../../gateway/compat/report/text.ts';
 import { parseConfig } from '../../gateway/config/load.ts';
-import { after, before, reportOn } from '../compat/report/reports.ts';
+import { rulesAsMarkdown } from '../../gateway/contracts/compat/report/markdown.ts';
+import { asText } from '../../gateway/contracts/compat/report/text.ts';
+import { after, before, reportOn } from '../contracts/compat/report/reports.ts';
 
 const page = readFileSync('docs/compat.md', 'utf8');
 const block = (kind: string): string => new RegExp(`^\`\`\`${kind}\n(.*?)^\`\`\`$`, 'ms').exec(page)?.[1] ?? '';

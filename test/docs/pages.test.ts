@@ -1,9 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { referencePage } from '../../gateway/config/schema.ts';
-import { metricsPage } from '../../gateway/observability/metricTable.ts';
+import { requestFileSchema } from '../../gateway/contracts/shadow/requestFormat.ts';
 import { problemsPage } from '../../gateway/problems/problem.ts';
-import { requestFileSchema } from '../../gateway/shadow/requestFormat.ts';
+import { metricsPage } from '../../gateway/usage/observability/metricTable.ts';
 
 // `npm run docs` writes these pages.
 it.each([
@@ -28,13 +29,19 @@ it('numbers the decisions from 1 without a gap, in their file names and titles',
   expect(titles.map(Number)).toEqual(numbers);
 });
 
-// `pipeline/steps.ts` is short for `gateway/pipeline/steps.ts`.
+const folders = [
+  '',
+  'gateway',
+  ...['process', 'operate', 'proxy', 'contracts', 'versions', 'usage'].map((wing) => join('gateway', wing)),
+];
+
+// `pipeline/steps.ts` is short for `gateway/proxy/pipeline/steps.ts`.
 it.each(['ARCHITECTURE.md', ...decisions.map((name) => `docs/decisions/${name}`)])(
   '%s names only source files that exist',
   (page) => {
     const named = readFileSync(page, 'utf8').matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.(?:ts|js))`/g);
     const files = [...named].map(([, file]) => file as string);
-    expect(files.filter((file) => !existsSync(file) && !existsSync(`gateway/${file}`))).toEqual([]);
+    expect(files.filter((file) => !folders.some((folder) => existsSync(join(folder, file))))).toEqual([]);
   },
 );
 

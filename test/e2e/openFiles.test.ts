@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { tooFewOpenFiles } from '../../gateway/runtime/openFiles.ts';
+import { tooFewOpenFiles } from '../../gateway/process/runtime/openFiles.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { freePort } from '../../bench/support/ports.ts';
-import { runIn } from '../cli/io.ts';
+import { runIn } from '../process/cli/io.ts';
 import { gatewayMain } from '../support/gatewayMain.ts';
 import { run } from '../support/process.ts';
 import { followRetirePage } from '../support/walkThrough.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { TargetHealth } from '../../gateway/upstream/health.ts';
-import { Target } from '../../gateway/upstream/target.ts';
+import { TargetHealth } from '../../gateway/proxy/upstream/health.ts';
+import { Target } from '../../gateway/proxy/upstream/target.ts';
 import { answer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { freeUrl, refusedUrl, startTestGateway } from '../support/gateway.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
-import { startWorkers } from '../runtime/startWorkers.ts';
+import { startWorkers } from '../process/runtime/startWorkers.ts';
 import { answer, startBackend } from '../support/backend.ts';
 import { connectSecurely, makePair } from '../support/certificates.ts';
 import { startTestGateway } from '../support/gateway.ts';

@@ -5,10 +5,15 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { digestOf } from '../../gateway/config/referencedFiles.ts';
 import { watchFile } from '../../gateway/config/watch.ts';
-import { followCertificate, newTicketKeys, readKeyPair, setTicketKeys } from '../../gateway/pipeline/certificate.ts';
-import { closeListener, createClientListener, listen, portOf } from '../../gateway/pipeline/clientListener.ts';
-import { DataPlane } from '../../gateway/runtime/dataPlane.ts';
-import { startGateway } from '../../gateway/runtime/gateway.ts';
+import { DataPlane } from '../../gateway/process/runtime/dataPlane.ts';
+import { startGateway } from '../../gateway/process/runtime/gateway.ts';
+import {
+  followCertificate,
+  newTicketKeys,
+  readKeyPair,
+  setTicketKeys,
+} from '../../gateway/proxy/pipeline/certificate.ts';
+import { closeListener, createClientListener, listen, portOf } from '../../gateway/proxy/pipeline/clientListener.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { startBackend } from '../support/backend.ts';
 import { connectSecurely, isResumed, makePair, nameAt, newSession, type Pair } from '../support/certificates.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
+import { runIn } from '../process/cli/io.ts';
 import type { CountedGateway } from './countedGateway.ts';
 
 /** A place that answers whether a version may go. */

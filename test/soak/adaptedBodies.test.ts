@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../bench/support/children.ts';
-import { adapterRoutes, writeContracts } from '../adapters/servedVersion.ts';
+import { adapterRoutes, writeContracts } from '../contracts/adapters/servedVersion.ts';
 import { eventually } from '../support/eventually.ts';
 import { startGateway } from './support/gateway.ts';
 

@@ -1,5 +1,5 @@
 import { it } from 'vitest';
-import { countExactly } from '../runtime/workerCounting.ts';
+import { countExactly } from '../process/runtime/workerCounting.ts';
 
 it('200,000 requests of 500 clients are counted exactly', { timeout: 300_000 }, async () => {
   await countExactly(200_000);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { countInFleet } from '../fleet/exactCounting.ts';
-import { startFleetGateway, writeMountedRoutes } from '../fleet/fleetGateway.ts';
-import { sumsIn } from '../fleet/startMember.ts';
+import { countInFleet } from '../operate/fleet/exactCounting.ts';
+import { startFleetGateway, writeMountedRoutes } from '../operate/fleet/fleetGateway.ts';
+import { sumsIn } from '../operate/fleet/startMember.ts';
 import { eventually } from '../support/eventually.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { generationOf } from './support/generations.ts';

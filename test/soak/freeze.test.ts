@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { expect, it } from 'vitest';
-import { frozenWorkers, send } from '../restrictions/frozenWorkers.ts';
+import { frozenWorkers, send } from '../versions/restrictions/frozenWorkers.ts';
 
 const knownClients = 50_000;
 const rounds = 20;

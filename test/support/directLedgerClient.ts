@@ -1,5 +1,5 @@
-import { answerTo } from '../../gateway/admin/reading/answers.ts';
-import type { LedgerClient } from '../../gateway/admin/reading/ledgerClient.ts';
+import { answerTo } from '../../gateway/operate/admin/reading/answers.ts';
+import type { LedgerClient } from '../../gateway/operate/admin/reading/ledgerClient.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
 
 /** A ledger client that runs its queries in the calling thread. */

@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { runIn } from '../cli/io.ts';
+import { runIn } from '../process/cli/io.ts';
 
 export interface Host {
   readonly server: Server;

@@ -1,8 +1,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, onTestFinished } from 'vitest';
-import { FleetLedger } from '../../gateway/fleet/ledger.ts';
-import type { Transactions } from '../../gateway/fleet/postgres.ts';
-import { schemaName } from '../../gateway/fleet/schema.ts';
+import { FleetLedger } from '../../gateway/operate/fleet/ledger.ts';
+import type { Transactions } from '../../gateway/operate/fleet/postgres.ts';
+import { schemaName } from '../../gateway/operate/fleet/schema.ts';
 import type { LedgerDatabase } from '../../gateway/usage/ledger/database.ts';
 import type { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { startGateway } from '../../gateway/runtime/gateway.ts';
+import { startGateway } from '../../gateway/process/runtime/gateway.ts';
 import { connectTo } from './rawClient.ts';
 
 export interface TestGateway {

@@ -1,15 +1,15 @@
-import { brownoutRoutes } from '../../gateway/admin/brownoutRoutes.ts';
-import { fleetRoutes } from '../../gateway/admin/fleetRoutes.ts';
-import { notifyRoutes } from '../../gateway/admin/notifyRoutes.ts';
+import { brownoutRoutes } from '../../gateway/operate/admin/brownoutRoutes.ts';
+import { fleetRoutes } from '../../gateway/operate/admin/fleetRoutes.ts';
+import { notifyRoutes } from '../../gateway/operate/admin/notifyRoutes.ts';
 import type {
   AdminFeature,
   AdminSources,
   ConfigurationOperations,
   Operations,
-} from '../../gateway/admin/operations.ts';
-import { shadowRoutes } from '../../gateway/admin/shadowRoutes.ts';
-import type { ConfigStatus } from '../../gateway/observability/report.ts';
+} from '../../gateway/operate/admin/operations.ts';
+import { shadowRoutes } from '../../gateway/operate/admin/shadowRoutes.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
+import type { ConfigStatus } from '../../gateway/usage/observability/report.ts';
 
 export interface IdleOperations extends Partial<Omit<Operations, 'configuration' | 'live'>> {
   readonly configuration?: Partial<ConfigurationOperations>;

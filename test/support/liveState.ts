@@ -1,4 +1,4 @@
-import type { LiveState } from '../../gateway/retirement/liveFacts.ts';
+import type { LiveState } from '../../gateway/versions/retirement/liveFacts.ts';
 
 /** The state of a gateway that has served no request since its start. */
 export const idleState: LiveState = { report: { versions: [], workers: [] }, facts: new Map(), fleet: new Map() };

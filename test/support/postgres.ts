@@ -6,8 +6,8 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
-import { Postgres } from '../../gateway/fleet/postgres.ts';
-import { migrate } from '../../gateway/fleet/schema.ts';
+import { Postgres } from '../../gateway/operate/fleet/postgres.ts';
+import { migrate } from '../../gateway/operate/fleet/schema.ts';
 
 // PostgreSQL refuses to run as root.
 const nobody = 65_534;

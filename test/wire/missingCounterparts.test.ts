@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
-import { startGateway } from '../../gateway/runtime/gateway.ts';
+import { startGateway } from '../../gateway/process/runtime/gateway.ts';
 import { systemClock } from '../../gateway/shared/clock.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
-import { runIn } from '../cli/io.ts';
 import { temporaryFolder } from '../config/temporary.ts';
+import { runIn } from '../process/cli/io.ts';
 import { eventually } from '../support/eventually.ts';
 import { fastLane, startTestGateway } from '../support/gateway.ts';
 

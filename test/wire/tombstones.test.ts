@@ -34,7 +34,7 @@ describe('a retired major is 410 with its dates and its successor', () => {
   });
 
   it('has the guide to its successor in Link and body', async () => {
-    const contract = 'test/lifecycle/contracts/v1.json';
+    const contract = 'test/versions/lifecycle/contracts/v1.json';
     const backend = await startBackend();
     const { port } = await startTestGateway(
       { '/v1': { retired: true, ...dates, contract, guide: true }, '/v2': { upstream: backend.url, contract } },

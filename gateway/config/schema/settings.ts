@@ -229,7 +229,7 @@ export const brownout = section({
     ),
 });
 
-/** The rule ids of the contract check, for `compat.rules`. gateway/compat/rules defines the rules. */
+/** The rule ids of the contract check, for `compat.rules`. gateway/contracts/compat/rules defines the rules. */
 const compatRuleIds = [
   'route-removed',
   'response-field-removed',

@@ -5,7 +5,7 @@ import {
   type MissingRoute,
   mergeRouteAnswers,
   type RouteAnswersReport,
-} from '../../evidence/missingRoutes.ts';
+} from '../evidence/missingRoutes.ts';
 import { otherRoute } from '../usageRow.ts';
 import { currentPathOf } from './routeNames.ts';
 

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import type { Loss } from '../../evidence/coverage.ts';
+import type { Loss } from '../evidence/coverage.ts';
 import { type MarksAtStart, marksBeside } from './callMarks.ts';
 import { ledgerFailure } from './failure.ts';
 import { openLedgerFileToRead } from './file.ts';

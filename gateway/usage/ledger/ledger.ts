@@ -1,8 +1,8 @@
-import type { Loss } from '../../evidence/coverage.ts';
 import { type Clock, ClockWatch, jumpToleranceMs } from '../../shared/clock.ts';
 import { isoText } from '../../shared/instant.ts';
 import { OutageNotices, RetryPause } from '../../shared/outage.ts';
 import { inLargestUnit } from '../../shared/text.ts';
+import type { Loss } from '../evidence/coverage.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch, UsageRow } from '../usageRow.ts';
 import type { CallMarks, CountedMark, MarksAtStart } from './callMarks.ts';
 import { DamagedFileError, type LedgerFailure, ledgerFailure } from './failure.ts';

@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import type { Loss } from '../../evidence/coverage.ts';
+import type { Loss } from '../evidence/coverage.ts';
 import { otherClients, otherRoute, type UsageBatch } from '../usageRow.ts';
 import { sizeColumns } from './schema.ts';
 

@@ -1,6 +1,6 @@
 import { type AnswerSettings, answerSettingsFrom } from '../../config/answerSettings.ts';
-import type { Coverage } from '../../evidence/coverage.ts';
 import { ClientNames } from '../clientNames.ts';
+import type { Coverage } from '../evidence/coverage.ts';
 import type {
   AcceptedUse,
   ClientCounts,

@@ -1,4 +1,4 @@
-import { type Coverage, coverageOf, type Loss, unwrittenTime } from '../../evidence/coverage.ts';
+import { type Coverage, coverageOf, type Loss, unwrittenTime } from '../evidence/coverage.ts';
 import type { FirstCall, InstanceDay, RouteSizes, SeriesPoint, UsageSums } from '../usageQueries.ts';
 import { otherClients } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';

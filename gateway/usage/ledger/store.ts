@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, closeSync, openSync, statSync } from 'node:fs';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import type { Loss } from '../../evidence/coverage.ts';
 import { namingRulesIdOf, saltFrom } from '../counting/identification.ts';
+import type { Loss } from '../evidence/coverage.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
 import type { MarksAtStart } from './callMarks.ts';
 import { addEvidenceRows } from './evidence.ts';

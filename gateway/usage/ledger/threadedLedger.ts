@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import type { Loss } from '../../evidence/coverage.ts';
-import { earliest } from '../../evidence/targetHealth.ts';
 import { OutageNotices } from '../../shared/outage.ts';
 import { threadFile } from '../../shared/packageFiles.ts';
 import { settlesWithin, type Unnumbered } from '../../shared/supervisedThread.ts';
+import type { Loss } from '../evidence/coverage.ts';
+import { earliest } from '../evidence/targetHealth.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
 import { CallMarks, type CountedMark } from './callMarks.ts';
 import type { OutboxState } from './outbox.ts';

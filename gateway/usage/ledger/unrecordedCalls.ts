@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Loss } from '../../evidence/coverage.ts';
+import type { Loss } from '../evidence/coverage.ts';
 import type { MarksAtStart } from './callMarks.ts';
 import type { CallMark, FileState } from './markFile.ts';
 

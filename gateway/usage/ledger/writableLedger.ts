@@ -1,6 +1,6 @@
 import type { AnswerSettings } from '../../config/answerSettings.ts';
 import type { UsageSettings } from '../../config/snapshot.ts';
-import type { Loss } from '../../evidence/coverage.ts';
+import type { Loss } from '../evidence/coverage.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
 import type { CallMarks, CountedMark, MarksAtStart } from './callMarks.ts';
 import type { NameLimits } from './nameLimits.ts';

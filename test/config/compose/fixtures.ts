@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type ComposeResult, compareWithCompose } from '../../../gateway/config/compose/compare.ts';
 import { type Project, readProject } from '../../../gateway/config/compose/project.ts';
-import { stageOf } from '../../../gateway/lifecycle/stage.ts';
+import { stageOf } from '../../../gateway/versions/lifecycle/stage.ts';
 import { fixtureFolder, now, print } from '../fixtures.ts';
 import { temporaryFolder } from '../temporary.ts';
 

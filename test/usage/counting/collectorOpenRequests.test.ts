@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
-import { startGateway } from '../../../gateway/runtime/gateway.ts';
+import { startGateway } from '../../../gateway/process/runtime/gateway.ts';
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
 import type { ClientUse } from '../../../gateway/usage/usageQueries.ts';
-import { runIn } from '../../cli/io.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
+import { runIn } from '../../process/cli/io.ts';
 import { type Answer, okAnswer, startBackend } from '../../support/backend.ts';
 import { eventually } from '../../support/eventually.ts';
 import { connectTo, get, message } from '../../support/rawClient.ts';

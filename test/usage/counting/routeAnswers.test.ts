@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import { RouteAnswers } from '../../../gateway/usage/counting/routeAnswers.ts';
 import { pathWithoutIds } from '../../../gateway/usage/counting/routeNames.ts';
-import { versionOf } from '../../lifecycle/versions.ts';
+import { versionOf } from '../../versions/lifecycle/versions.ts';
 
 const [one, two] = ['http://127.0.0.1:3001', 'http://127.0.0.1:3002'];
 

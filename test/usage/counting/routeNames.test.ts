@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
-import { startGateway } from '../../../gateway/runtime/gateway.ts';
+import { startGateway } from '../../../gateway/process/runtime/gateway.ts';
 import { systemClock } from '../../../gateway/shared/clock.ts';
 import { PathTable } from '../../../gateway/shared/pathTable.ts';
 import { pathWithoutIds, RouteNames, UnlistedVersions } from '../../../gateway/usage/counting/routeNames.ts';
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
-import { runIn } from '../../cli/io.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
+import { runIn } from '../../process/cli/io.ts';
 import { startBackend } from '../../support/backend.ts';
 import { ask, get } from '../../support/rawClient.ts';
 import { readLedger } from '../../support/readLedger.ts';

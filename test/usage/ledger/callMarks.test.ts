@@ -14,7 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { usageSinkOf } from '../../../gateway/runtime/ledgerMaintenance.ts';
+import { usageSinkOf } from '../../../gateway/process/runtime/ledgerMaintenance.ts';
 import { CallMarker, CallMarks } from '../../../gateway/usage/ledger/callMarks.ts';
 import { claimLedger } from '../../../gateway/usage/ledger/file.ts';
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';

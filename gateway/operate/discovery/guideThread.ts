@@ -1,0 +1,43 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { buildGuide } from '../../contracts/compat/guide/build.ts';
+import type { Guide } from '../../contracts/compat/guide/guide.ts';
+import { guideAsMarkdown } from '../../contracts/compat/guide/markdown.ts';
+import { openContract } from '../../contracts/contract/document/open.ts';
+import { PathTable } from '../../shared/pathTable.ts';
+import { movedTo } from '../../versions/lifecycle/guide.ts';
+import { guidePage } from './guidePage.ts';
+import type { GuideAnswer, GuideQuestion, GuideRequest } from './guideRequest.ts';
+
+/** Reads and compares the two contracts. @throws CompareError */
+export async function loadGuide({ from, to, moved, versionEnd }: GuideRequest, cwd: string): Promise<Guide> {
+  // Remote `$ref`s are not followed, because a request for a page must not cause requests to other hosts.
+  const options = { cwd, stdin: () => '', allowRemote: false };
+  const [oldContract, newContract] = [await openContract(from.file, options), await openContract(to.file, options)];
+  const tables = moved.map((rows) => new PathTable(rows));
+  return buildGuide({
+    old: oldContract,
+    new: newContract,
+    from: from.name,
+    to: to.name,
+    moved: (path) => movedTo(path, tables),
+    versionEnd,
+  });
+}
+
+// Runs in the thread that guides.ts starts. The CLI also imports this module, and may run in another thread.
+if (isGuideThread(workerData)) parentPort?.on('message', (question: GuideQuestion) => void answer(question));
+
+async function answer({ number, guide: request, links }: GuideQuestion): Promise<void> {
+  const post = (reply: GuideAnswer): void => parentPort?.postMessage(reply);
+  try {
+    const guide = await loadGuide(request, '/');
+    post({ number, html: guidePage(guide, links), markdown: guideAsMarkdown(guide) });
+  } catch (error) {
+    // A contract that cannot be read must not end the other guides.
+    post({ number, problem: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+function isGuideThread(data: unknown): boolean {
+  return typeof data === 'object' && data !== null && 'writesGuides' in data;
+}

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import type { RequestHandler, Response } from 'express';
+import type { Snapshot, Version } from '../../config/snapshot.ts';
+import { sendProblem } from '../../problems/problem.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { threadFile } from '../../shared/packageFiles.ts';
+import { SupervisedThread } from '../../shared/supervisedThread.ts';
+import { brownoutsAhead, type CancelledBrownouts } from '../../versions/lifecycle/brownouts.ts';
+import { guidePath } from '../../versions/lifecycle/guide.ts';
+import { runningWaivers, stageOf, successorOf } from '../../versions/lifecycle/stage.ts';
+import { type GuideAnswer, type GuideQuestion, guideRequest } from './guideRequest.ts';
+import { guidePolicy } from './html.ts';
+import { contractPath, indexPath } from './paths.ts';
+
+// Contracts of a megabyte take a second.
+const answerMs = 60_000;
+// Node frees the memory of the contracts after the thread has ended.
+const idleMs = 10_000;
+
+type GuideThread = SupervisedThread<GuideQuestion, GuideAnswer>;
+
+/** A guide, ready to be sent. */
+interface RenderedGuide {
+  readonly html: ResponseBody;
+  readonly markdown: ResponseBody;
+}
+
+interface ResponseBody {
+  readonly bytes: Buffer;
+  readonly etag: string;
+}
+
+/** Serves the guides of a snapshot. A guide is generated on the first request for it, and then kept. */
+export function guideHandler(
+  snapshot: Snapshot,
+  source: { readonly cancelled?: CancelledBrownouts },
+  clock: Clock,
+  notice: (line: string) => void,
+): RequestHandler {
+  /** Key: the path of the guide, and the stage, the waivers and the brownouts of its old version. */
+  const guides = new Map<string, Promise<RenderedGuide>>();
+  // To write a guide would delay all other requests. Only the thread loads the modules that compare contracts.
+  const thread: GuideThread = new SupervisedThread({
+    file: threadFile('operate/discovery/guideThread'),
+    task: 'writes guides',
+    workerData: () => ({ writesGuides: true }),
+    worker: { execArgv: [] },
+    answerMs,
+    idleMs,
+  });
+  return (req, res, next) => {
+    const now = clock.now();
+    const name = String(req.params['name']);
+    const versions = versionsOf(name.replace(/\.md$/, ''), snapshot, now);
+    if (versions === undefined) {
+      sendProblem(res, 'NOT_FOUND', 'No guide is served under this name.');
+      return;
+    }
+    // The text about the end of the version changes when the version is retired, when its last waiver ends, and when a brownout is
+    // over or cancelled.
+    const brownouts = brownoutsAhead(versions.from, source.cancelled ?? new Map(), now);
+    const isWaived = runningWaivers(versions.from, now).length > 0;
+    const key = [versions.path, stageOf(versions.from, now), isWaived, ...brownouts.map(({ at }) => at)].join(' ');
+    const rendered = guides.get(key) ?? render(thread, { ...versions, brownouts }, snapshot, now);
+    guides.set(key, rendered);
+    rendered
+      .then(
+        ({ html, markdown }) => {
+          res.vary('Accept');
+          // A client that accepts neither type gets HTML.
+          const asMarkdown = name.endsWith('.md') || req.accepts(['text/html', 'text/markdown']) === 'text/markdown';
+          if (asMarkdown) return send(res, markdown, 'text/markdown; charset=utf-8');
+          res.set({ 'Content-Security-Policy': guidePolicy, 'Referrer-Policy': 'no-referrer' });
+          send(res, html, 'text/html; charset=utf-8');
+        },
+        (error: unknown) => {
+          notice(
+            `The guide ${versions.path} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
+          );
+          // The next request tries again.
+          guides.delete(key);
+          sendProblem(res, 'CONTRACT_UNREADABLE', 'A contract of the guide cannot be read at the moment.');
+        },
+      )
+      .catch(next);
+  };
+}
+
+interface GuideVersions {
+  readonly from: Version;
+  readonly to: Version;
+  readonly path: string;
+}
+
+function versionsOf(guideName: string, snapshot: Snapshot, now: number): GuideVersions | undefined {
+  for (const from of snapshot.sortedVersions) {
+    const to = successorOf(from, snapshot, now);
+    const path = guidePath(from, to, snapshot);
+    if (to && path?.endsWith(`/${guideName}`)) return { from, to, path };
+  }
+  return undefined;
+}
+
+async function render(
+  thread: GuideThread,
+  { from, to, path, brownouts }: GuideVersions & Pick<Version, 'brownouts'>,
+  snapshot: Snapshot,
+  now: number,
+): Promise<RenderedGuide> {
+  const contracts = [from, to].flatMap((version) => {
+    const href = contractPath(version, snapshot);
+    return href === undefined ? [] : [{ version: version.name, href }];
+  });
+  const links = { index: indexPath(snapshot), markdown: `${path}.md`, contracts };
+  const guide = guideRequest(from, to, snapshot, now, brownouts);
+  const answer = await thread.ask(() => ({ guide, links }));
+  if ('problem' in answer) throw new Error(answer.problem);
+  return { html: bodyOf(answer.html), markdown: bodyOf(answer.markdown) };
+}
+
+function bodyOf(text: string): ResponseBody {
+  const bytes = Buffer.from(text);
+  return { bytes, etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"` };
+}
+
+function send(res: Response, { bytes, etag }: ResponseBody, type: string): void {
+  res.setHeader('Content-Type', type);
+  res.setHeader('ETag', etag);
+  res.send(bytes);
+}

@@ -1,0 +1,136 @@
+import { plainAsMarkdown, sentenceAsMarkdown } from '../../contracts/compat/report/markdownText.ts';
+import { isoTextOrNull } from '../../shared/instant.ts';
+import type { NotifyEvent, NotifySection } from './events.ts';
+
+// A message in each format. Titles, lines and cells are plain text, and clients may have chosen parts of it. Each format escapes them.
+
+type Message = Pick<NotifyEvent, 'title' | 'sections'>;
+
+const maxLineLength = 2_000;
+
+/** For a file, a chat or a pull request. */
+export function eventAsMarkdown({ title, sections }: Message): string {
+  return `# ${markdownText(title)}\n${sections.map(markdownSection).join('')}`;
+}
+
+function markdownSection({ heading, lines, table }: NotifySection): string {
+  const headingText = heading === undefined ? '' : `\n## ${markdownText(heading)}\n`;
+  const list = lines.map((line) => `- ${sentenceAsMarkdown(line, maxLineLength)}\n`).join('');
+  const row = (cells: readonly string[]): string => `| ${cells.map(markdownText).join(' | ')} |\n`;
+  const rows = table ? `\n${row(table.head)}|${'---|'.repeat(table.head.length)}\n${table.rows.map(row).join('')}` : '';
+  return `${headingText}\n${list}${rows}`;
+}
+
+function markdownText(text: string): string {
+  return plainAsMarkdown(text, maxLineLength);
+}
+
+// Mail programs ignore style sheets in the head, so each element has its own style.
+const styles = {
+  body: 'margin:0 auto;max-width:44em;padding:1.5em;font:15px/1.5 system-ui,sans-serif;color:#1f2328;background:#fff',
+  h1: 'font-size:1.35em;margin:0 0 1em',
+  h2: 'font-size:1.1em;margin:1.6em 0 .4em;padding-bottom:.2em;border-bottom:1px solid #d1d9e0',
+  ul: 'margin:.4em 0;padding-left:1.3em',
+  table: 'border-collapse:collapse;margin:.8em 0',
+  th: 'text-align:left;padding:.25em 1em .25em 0;border-bottom:1px solid #d1d9e0;font-weight:600',
+  td: 'padding:.25em 1em .25em 0;border-bottom:1px solid #eaeef2;overflow-wrap:anywhere',
+} as const;
+
+/** A page for an e-mail. */
+export function asHtml({ title, sections }: Message): string {
+  const body = `${element('h1', title)}\n${sections.map(htmlSection).join('\n')}`;
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title></head>
+<body style="${styles.body}">
+${body}
+</body>
+</html>
+`;
+}
+
+function htmlSection({ heading, lines, table }: NotifySection): string {
+  // Commands are in backticks. Backticks in the name of a client only change its font.
+  const items = lines.map((line) => `<li>${escaped(line).replace(/`([^`]+)`/g, '<code>$1</code>')}</li>`).join('\n');
+  const row = (tag: 'th' | 'td', cells: readonly string[]): string =>
+    `<tr>${cells.map((cell) => element(tag, cell)).join('')}</tr>`;
+  return [
+    ...(heading === undefined ? [] : [element('h2', heading)]),
+    `<ul style="${styles.ul}">\n${items}\n</ul>`,
+    ...(table
+      ? [
+          `<table style="${styles.table}">\n${[row('th', table.head), ...table.rows.map((cells) => row('td', cells))].join('\n')}\n</table>`,
+        ]
+      : []),
+  ].join('\n');
+}
+
+function element(tag: 'h1' | 'h2' | 'th' | 'td', text: string): string {
+  return `<${tag} style="${styles[tag]}">${escaped(text)}</${tag}>`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** The body of the JSON format: the payload that Standard Webhooks recommends. */
+export function eventAsJson({ type, at, title, sections, data }: NotifyEvent): string {
+  const text = sections.flatMap(({ lines }) => lines).join('\n');
+  return JSON.stringify({ type, timestamp: isoTextOrNull(at), data: { title, text, ...data } });
+}
+
+// Limits of Slack: 50 blocks, 150 characters in a header, 3,000 in a section. Slack counts the escaped text, and also refuses
+// messages of more than about 13,000 characters in all.
+const maxBlocks = 50;
+const maxHeaderLength = 150;
+const maxSectionLength = 3_000;
+const maxMessageLength = 12_000;
+const tooLongNote = '… The message is too long. `version-gateway digest` prints all of it.';
+
+/** The body for an incoming webhook of Slack. */
+export function asSlack({ title, sections }: Message): string {
+  const blocks: object[] = [
+    { type: 'header', text: { type: 'plain_text', text: cut(title, maxHeaderLength), emoji: false } },
+  ];
+  let length = 0;
+  /** Adds the text, or the note that the message is too long. @returns whether the text fits */
+  const addText = (text: string): boolean => {
+    length += text.length;
+    const fits = length <= maxMessageLength && blocks.length < maxBlocks - 1;
+    blocks.push(slackSection(fits ? text : tooLongNote));
+    return fits;
+  };
+  // `every` stops at the first text that does not fit.
+  sections.flatMap(slackTexts).every(addText);
+  return JSON.stringify({ text: slackText(cut(title, maxSectionLength / 5)), blocks });
+}
+
+// `verbatim`: Slack does not turn names and addresses in the text into links.
+function slackSection(text: string): object {
+  return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
+}
+
+/** The lines of a section, joined to texts of at most 3,000 characters. */
+function slackTexts({ heading, lines, table }: NotifySection): string[] {
+  const rows = table?.rows.map((cells) => cells.filter((cell) => cell !== '').join(' · ')) ?? [];
+  const headingLines = heading === undefined ? [] : [`*${slackText(heading)}*`];
+  // A line is cut to a sixth of the limit, because escaping makes it up to five times as long.
+  const entries = [...lines, ...rows].map((line) => `• ${slackText(cut(line, maxSectionLength / 6))}`);
+  const texts: string[] = [];
+  for (const line of [...headingLines, ...entries]) {
+    const last = texts.at(-1);
+    if (last !== undefined && last.length + line.length < maxSectionLength)
+      texts[texts.length - 1] = `${last}\n${line}`;
+    else texts.push(line);
+  }
+  return texts;
+}
+
+/** An escaped character becomes up to five characters. Without `<`, a client's name cannot mention a channel or be a link. */
+function slackText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+function cut(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}

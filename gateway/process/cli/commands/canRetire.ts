@@ -1,0 +1,64 @@
+import { isMap } from '../../../shared/json.ts';
+import type { VerdictJson } from '../../../versions/retirement/verdictJson.ts';
+import { adminClient, gatewayJson, notAGateway } from '../adminClient.ts';
+import type { AddCommand, ExitCode, Io } from '../io.ts';
+import {
+  type AdminEndpointOptions,
+  addAdminEndpointOptions,
+  adminEndpointOf,
+  formatOption,
+  type NamedSubject,
+  periodArgument,
+  subjectArgument,
+  type TimeArgument,
+} from '../options.ts';
+import { painter, printedJson, widthOf } from '../output/terminal.ts';
+import { verdictAsMarkdown, verdictAsText } from '../output/verdictText.ts';
+
+interface CanRetireOptions extends AdminEndpointOptions {
+  readonly format: 'text' | 'json' | 'markdown';
+  readonly quiet?: TimeArgument;
+}
+
+export const addCanRetire: AddCommand = (program, io, finish) => {
+  addAdminEndpointOptions(program.command('can-retire'))
+    .description(
+      'Check whether a version can be retired, or whether a single route can end, and list the clients that still call it. For a retired version, check whether its tombstone can be removed. Exits 0 only if the answer is yes. Requires a running gateway, because the ledger does not contain requests in flight.',
+    )
+    .argument('<version>', 'version to check, such as /v1, or route such as "GET /v1/drinks"', subjectArgument)
+    .option('--quiet <duration>', 'required time without requests (default: retire.quiet)', periodArgument)
+    .addOption(formatOption(['text', 'json', 'markdown']))
+    .action(async (subject: NamedSubject, options: CanRetireOptions) => finish(await canRetire(subject, options, io)));
+};
+
+// `not yet` is 1 even if facts are missing: for now, the answer is no.
+const exitCodes: Readonly<Record<VerdictJson['answer'], ExitCode>> = { yes: 0, no: 1, 'not yet': 1, 'not known': 3 };
+// In a fleet, a gateway waits for the counts of the other gateways.
+const retirementTimeoutMs = 30_000;
+
+/** @throws AdminError, UnreadableFileError */
+async function canRetire({ version, route }: NamedSubject, options: CanRetireOptions, io: Io): Promise<ExitCode> {
+  const { format, quiet } = options;
+  const endpoint = adminEndpointOf(options, io);
+  const query = new URLSearchParams();
+  if (quiet !== undefined) query.set('quiet', quiet.text);
+  if (route !== undefined) query.set('route', `${route.method} ${route.path}`);
+  const parameters = query.size === 0 ? '' : `?${query}`;
+  const verdict = await adminClient(endpoint).get(
+    `/api/versions/${version}/retirement${parameters}`,
+    retirementTimeoutMs,
+  );
+  if (!isVerdict(verdict)) throw notAGateway(endpoint.name);
+  if (format === 'json') io.stdout.write(printedJson({ ...verdict, ...gatewayJson(endpoint) }));
+  else if (format === 'markdown') io.stdout.write(verdictAsMarkdown(verdict));
+  else io.stdout.write(verdictAsText(verdict, painter(io.stdout, io.env), widthOf(io.stdout)));
+  return exitCodes[verdict.answer];
+}
+
+// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
+function isVerdict(answer: unknown): answer is VerdictJson {
+  if (!isMap(answer)) return false;
+  const { answer: word, reasons, notes, facts } = answer;
+  if (word !== 'yes' && word !== 'not yet' && word !== 'no' && word !== 'not known') return false;
+  return Array.isArray(reasons) && Array.isArray(notes) && isMap(facts) && Array.isArray(facts['clients']);
+}

@@ -1,0 +1,154 @@
+import { resolve } from 'node:path';
+import { Option } from 'commander';
+import { systemClock } from '../../../shared/clock.ts';
+import { isMap } from '../../../shared/json.ts';
+import { printable } from '../../../shared/text.ts';
+import { routeOrReason } from '../../../usage/counting/routeNames.ts';
+import { usageCsv } from '../../../usage/report/usageCsv.ts';
+import { defaultGrouping, type Grouping, groupings, whyRouteNotAllowed } from '../../../usage/report/usagePage.ts';
+import { instanceFault, type UsageReport, usageReport } from '../../../usage/report/usageReport.ts';
+import type { UsageQueries } from '../../../usage/usageQueries.ts';
+import { type AdminEndpoint, adminClient, gatewayJson, notAGateway } from '../adminClient.ts';
+import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
+import { openLedger, unreadableLedger } from '../ledgerStore.ts';
+import {
+  type AdminEndpointOptions,
+  addAdminEndpointOptions,
+  adminEndpointOf,
+  formatOption,
+  type NamedSubject,
+  periodArgument,
+  subjectArgument,
+  type TimeArgument,
+} from '../options.ts';
+import { painter, printedJson, widthOf } from '../output/terminal.ts';
+import { usageAsText } from '../output/usageText.ts';
+
+interface UsageOptions extends AdminEndpointOptions {
+  readonly format: 'text' | 'json' | 'csv';
+  readonly since: TimeArgument;
+  readonly by?: Grouping;
+  readonly instance?: string;
+  readonly store?: string;
+  readonly names?: string;
+}
+
+export const addUsage: AddCommand = (program, io, finish) => {
+  addAdminEndpointOptions(program.command('usage'))
+    .description('Show which clients call which versions, and how far they have migrated.')
+    .argument('[version]', 'show only this version, such as /v1, or route, such as "GET /v1/drinks"', subjectArgument)
+    .addOption(
+      new Option('--since <duration>', 'period to report, up to now')
+        .argParser(periodArgument)
+        .default(periodArgument('30d'), '30d'),
+    )
+    .addOption(new Option('--by <what>', 'what each row shows').choices(groupings))
+    .addOption(formatOption(['text', 'json', 'csv']))
+    .addOption(
+      new Option('--instance <name>', 'only the requests to this gateway of a fleet; --by can then be version or day'),
+    )
+    .addOption(
+      new Option('--store <place>', 'read this ledger instead of asking a gateway: a file, or postgres://… of a fleet'),
+    )
+    .addOption(new Option('--names <file>', 'with --store: file of client names, as for usage.names'))
+    .action(async (subject: NamedSubject | undefined, options: UsageOptions) =>
+      finish(await usage(subject, options, io)),
+    );
+};
+
+/** @throws UsageError, AdminError, UnreadableFileError */
+async function usage(subject: NamedSubject | undefined, options: UsageOptions, io: Io): Promise<ExitCode> {
+  const { store, names } = options;
+  if (names !== undefined && store === undefined)
+    throw new UsageError('--names requires --store: a running gateway reads its own usage.names.');
+  const { by, instance } = options;
+  const version = subject?.version;
+  const fault =
+    subject?.route && whyRouteNotAllowed({ by: by ?? defaultGrouping(version, instance), version, instance });
+  if (fault !== undefined) throw new UsageError(`A route ${fault}`);
+  const storeOptions = { ...options, ...(names !== undefined && { names: resolve(io.cwd, names) }) };
+  const endpoint = store === undefined ? adminEndpointOf(options, io) : undefined;
+  const report = await (endpoint
+    ? reportFromGateway(subject, options, endpoint)
+    : reportFromStore(store ?? '', subject, storeOptions, io.cwd, systemClock.now()));
+  if (options.format === 'json') io.stdout.write(printedJson({ ...report, ...gatewayJson(endpoint) }));
+  else if (options.format === 'csv') io.stdout.write(usageCsv(report));
+  else io.stdout.write(usageAsText(report, painter(io.stdout, io.env), widthOf(io.stdout)));
+  return 0;
+}
+
+/** @throws AdminError */
+async function reportFromGateway(
+  subject: NamedSubject | undefined,
+  options: UsageOptions,
+  endpoint: AdminEndpoint,
+): Promise<UsageReport> {
+  const query = new URLSearchParams({ since: options.since.text });
+  if (options.by !== undefined) query.set('by', options.by);
+  if (subject !== undefined) query.set('version', subject.version);
+  if (subject?.route !== undefined) query.set('route', `${subject.route.method} ${subject.route.path}`);
+  if (options.instance !== undefined) query.set('instance', options.instance);
+  const answer = await adminClient(endpoint).get(`/api/usage?${query}`);
+  if (!isReport(answer)) throw notAGateway(endpoint.name);
+  return answer;
+}
+
+// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
+function isReport(answer: unknown): answer is UsageReport {
+  if (!isMap(answer)) return false;
+  const { by, rows, since, until, problems } = answer;
+  const hasReportFields =
+    Array.isArray(problems) &&
+    groupings.some((grouping) => grouping === by) &&
+    typeof since === 'string' &&
+    typeof until === 'string';
+  return hasReportFields && Array.isArray(rows) && rows.every(isMap);
+}
+
+/** Reads a ledger directly. `now` is in epoch ms. @throws UsageError */
+async function reportFromStore(
+  store: string,
+  subject: NamedSubject | undefined,
+  { by, since, names, instance }: Pick<UsageOptions, 'by' | 'since' | 'names' | 'instance'>,
+  cwd: string,
+  now: number,
+): Promise<UsageReport> {
+  const ledger = await openLedger(store, cwd, names);
+  try {
+    return await ledger.readConsistently(async () => {
+      const version = subject?.version;
+      const query = { by: by ?? defaultGrouping(version, instance), step: 'day', instance } as const;
+      const fault = await instanceFault(ledger, query);
+      if (fault !== undefined) throw new UsageError(`--instance: ${fault}`);
+      // Without a routes.yaml, only the routes in the ledger are known.
+      const route = subject?.route && (await routeOrReason(subject.version, subject.route, undefined, ledger));
+      if (ledger.problem !== undefined) throw unreadableLedger(store, ledger.problem);
+      if (typeof route === 'string') throw new UsageError(`No such route: ${printable(route)}`);
+      const successor = await nextMajorIn(ledger);
+      const period = { since: Math.max(0, now - since.ms), until: now };
+      const report = await usageReport(ledger, { ...query, ...period, version, route, successor });
+      // Without the unreadable rows the report would show too few requests.
+      if (report.problem !== null) throw unreadableLedger(store, report.problem);
+      // The ledger was read, so `problems` can only be about the file of names.
+      if (names !== undefined && report.problems[0] !== undefined) throw new UsageError(printable(report.problems[0]));
+      return report;
+    });
+  } finally {
+    await ledger.close();
+  }
+}
+
+/** Without a routes.yaml, the successor of a version is the next higher major in the ledger. */
+async function nextMajorIn(ledger: UsageQueries): Promise<(version: string) => string | undefined> {
+  const totals = await ledger.totals(0);
+  const majors = totals
+    .filter(({ version }) => /^v\d+$/.test(version))
+    .map(({ version }) => Number(version.slice(1)))
+    .sort((a, b) => a - b);
+  return (version) => {
+    // '' stands for the requests without a version.
+    if (version === '') return undefined;
+    const next = majors.find((major) => major > Number(version.slice(1)));
+    return next === undefined ? undefined : `v${next}`;
+  };
+}

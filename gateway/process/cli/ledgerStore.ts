@@ -1,0 +1,113 @@
+import { resolve } from 'node:path';
+import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
+import { withAbsoluteFiles } from '../../config/storeUrl.ts';
+import type { StoredGateways } from '../../operate/fleet/storedGateways.ts';
+import { printable } from '../../shared/text.ts';
+import type { LedgerDatabase } from '../../usage/ledger/database.ts';
+import { LedgerReader } from '../../usage/ledger/reader.ts';
+import { type LiveState, liveFactsOf } from '../../versions/retirement/liveFacts.ts';
+import { UsageError } from './io.ts';
+
+// Commands that read a ledger without a gateway: `--store FILE` or `--store postgres://…`.
+
+/**
+ * `namesFile`: the file of client names, absolute. For reports; an answer needs `openEvidence`.
+ * The code for PostgreSQL is loaded only for a fleet. @throws UsageError
+ */
+export async function openLedger(store: string, cwd: string, namesFile: string | undefined): Promise<LedgerReader> {
+  try {
+    if (!isStoreUrl(store)) return LedgerReader.open(resolve(cwd, store), namesFile);
+    const { FleetLedger } = await import('../../operate/fleet/ledger.ts');
+    return readerOf(await FleetLedger.open(settingsOf({ store }, cwd)), namesFile);
+  } catch (error) {
+    throw unreadableLedger(store, reasonOf(error));
+  }
+}
+
+/** Where a ledger is. */
+export interface LedgerPlace extends Partial<Pick<FleetSettings, 'passwordFile'>> {
+  /** A file, or `postgres://…`. */
+  readonly store: string;
+  /** How long a statement of a store may take, ms. */
+  readonly timeoutMs?: number;
+}
+
+/** A ledger from which a command answers without a gateway. */
+export interface LedgerEvidence {
+  readonly ledger: LedgerReader;
+  /** Versions that gateways of the fleet serve, as they have reported. Empty for a file. */
+  readonly servedVersions: readonly string[];
+  /**
+   * What the gateways of the fleet have reported about the calls of these versions. Undefined for a file: its losses are in the coverage
+   * of the ledger. `quiet`: the length of the period of the question, ms.
+   */
+  readonly stateOf: (versions: Iterable<string>, quiet: number) => LiveState | undefined;
+}
+
+/**
+ * Calls that a gateway has not recorded yet count as missing. For a fleet, waits some seconds until the gateways have sent their counts.
+ * `namesFile`: the file of client names, absolute. `configuration`: the one that the question is about. @throws UsageError
+ */
+export async function openEvidence(
+  place: LedgerPlace,
+  cwd: string,
+  namesFile: string | undefined,
+  configuration: Pick<Snapshot, 'fleet' | 'retire'>,
+): Promise<LedgerEvidence> {
+  const { store, timeoutMs } = place;
+  let ledger: LedgerReader | undefined;
+  try {
+    if (!isStoreUrl(store)) {
+      ledger = LedgerReader.openAlone(resolve(cwd, store), namesFile, configuration.retire.ignoreClients);
+      return { ledger, servedVersions: [], stateOf: () => undefined };
+    }
+    const { FleetLedger } = await import('../../operate/fleet/ledger.ts');
+    const { StoredGateways } = await import('../../operate/fleet/storedGateways.ts');
+    const database = await FleetLedger.open(settingsOf(place, cwd), timeoutMs);
+    ledger = readerOf(database, namesFile);
+    const gateways = await StoredGateways.read(database, configuration.fleet);
+    if (gateways.isNoneHeard) ledger.unwritten = { now: () => gateways.now };
+    const stateOf = (versions: Iterable<string>, quiet: number) => stateFrom(gateways, versions, quiet);
+    return { ledger, servedVersions: gateways.servedVersions, stateOf };
+  } catch (error) {
+    await ledger?.close();
+    throw unreadableLedger(store, reasonOf(error));
+  }
+}
+
+function stateFrom(gateways: Pick<StoredGateways, 'facts'>, versions: Iterable<string>, quiet: number): LiveState {
+  const report = { versions: [], workers: [] };
+  const fleet = new Map([...versions].map((version) => [version, gateways.facts(version, quiet)] as const));
+  const facts = [...fleet].map(
+    ([version, ofFleet]) => [version, liveFactsOf(version, report, { fleet: ofFleet })] as const,
+  );
+  return { report, fleet, facts: new Map(facts) };
+}
+
+function settingsOf({ store, passwordFile }: LedgerPlace, cwd: string): Pick<FleetSettings, 'store' | 'passwordFile'> {
+  return { store: withAbsoluteFiles(store, cwd), passwordFile };
+}
+
+function readerOf(database: LedgerDatabase, namesFile: string | undefined): LedgerReader {
+  const ledger = new LedgerReader(database);
+  ledger.readClientNames(namesFile);
+  return ledger;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function isStoreUrl(store: string): boolean {
+  return /^postgres(?:ql)?:\/\//.test(store);
+}
+
+/** `reason`: one sentence. */
+export function unreadableLedger(store: string, reason: string): UsageError {
+  // The URL may contain a password.
+  if (isStoreUrl(store)) return new UsageError(printable(reason));
+  const remedy = 'Give the usage.store of a gateway.';
+  return new UsageError(
+    printable(`${store} cannot be read as a usage ledger: ${reason.replace(/\.$/, '')}.  ${remedy}`),
+  );
+}

@@ -1,0 +1,200 @@
+import { answerSettingsOf } from '../../config/answerSettings.ts';
+import type { Snapshot } from '../../config/snapshot.ts';
+import type { Fleet } from '../../operate/fleet/fleet.ts';
+import { type Clock, systemClock } from '../../shared/clock.ts';
+import { earliest } from '../../usage/evidence/targetHealth.ts';
+import type { OutboxState } from '../../usage/ledger/outbox.ts';
+import { lossesOf } from '../../usage/ledger/unrecordedCalls.ts';
+import type { LedgerSettings, LedgerState, WritableLedger } from '../../usage/ledger/writableLedger.ts';
+import { type MetricValues, metricOf, unlabelled } from '../../usage/observability/exposition.ts';
+import { type BrownoutRecord, otherClients, type UsageBatch } from '../../usage/usageRow.ts';
+import type { UsageSink } from './serving.ts';
+
+// Heartbeats are written even without requests, so that the ledger shows when the gateway was not running.
+const heartbeatIntervalMs = 5000;
+const maintenanceIntervalMs = 3_600_000;
+
+/** Schedules heartbeat and hourly maintenance. Returns a function that stops both. */
+export function maintainLedger(
+  ledger: WritableLedger,
+  clock: Clock,
+  { onSaltChange }: { readonly onSaltChange: () => void },
+): () => void {
+  let { salt } = ledger;
+  const beat = (): void => {
+    ledger.add([]);
+    if (ledger.salt === salt) return;
+    salt = ledger.salt;
+    onSaltChange();
+  };
+  const timers = [
+    setInterval(beat, heartbeatIntervalMs).unref(),
+    setInterval(() => ledger.maintain(clock.now()), maintenanceIntervalMs).unref(),
+  ];
+  return () => {
+    for (const timer of timers) clearInterval(timer);
+  };
+}
+
+/** The settings of the ledger. In a fleet, also how many bytes of counts may wait for the shared store. */
+export function ledgerSettingsOf(snapshot: Snapshot): LedgerSettings {
+  const { usage, fleet, retire } = snapshot;
+  const recorded = { answers: answerSettingsOf(snapshot), unmarked: retire.ignoreClients };
+  return { ...usage, ...recorded, ...(fleet && { spool: fleet.spool }) };
+}
+
+/**
+ * Gives the ledger the settings of each reload. The calls of a client that begins to count were not marked before, and some may not be
+ * counted yet. So until every process has confirmed the reload and sent its counts, the ledger keeps the client as one whose calls are
+ * not marked: if a process is killed in between, calls may be missing.
+ */
+export class LedgerConfiguration {
+  readonly #ledger: Pick<WritableLedger, 'configure'>;
+  #settings: LedgerSettings;
+  /** Clients whose calls a process may still leave unmarked, although they count. */
+  #earlier: readonly string[] = [];
+  /** The number of the last change. 0: there was none. */
+  #change = 0;
+  /** How many snapshots the processes apply now. */
+  #applying = 0;
+
+  constructor(ledger: Pick<WritableLedger, 'configure'>, snapshot: Snapshot) {
+    this.#ledger = ledger;
+    this.#settings = ledgerSettingsOf(snapshot);
+    ledger.configure(this.#settings);
+  }
+
+  /** False while a process may still leave calls unmarked that count. */
+  get isSettled(): boolean {
+    return this.#earlier.length === 0 && this.#applying === 0;
+  }
+
+  /** Around the time in which the processes `apply` a snapshot. */
+  async around<Result>(next: Snapshot, apply: () => Promise<Result>): Promise<Result> {
+    // Also those that are ignored from now on: a process leaves their calls unmarked as soon as it applies the snapshot.
+    const { unmarked = [] } = this.#settings;
+    this.#earlier = [...new Set([...this.#earlier, ...unmarked, ...next.retire.ignoreClients])];
+    this.#configure(this.#settings);
+    this.#applying += 1;
+    try {
+      const result = await apply();
+      this.#configure(ledgerSettingsOf(next));
+      return result;
+    } finally {
+      this.#applying -= 1;
+    }
+  }
+
+  /** `flush`: all processes send their counts. @returns whether they have */
+  async whenFlushed(flush: () => Promise<boolean>): Promise<boolean> {
+    const change = this.#change;
+    // A flush that begins before every process has the snapshot proves nothing.
+    const isAfterApply = this.#applying === 0;
+    const isComplete = await flush();
+    if (isComplete && isAfterApply && change === this.#change && this.#earlier.length > 0) {
+      this.#earlier = [];
+      this.#configure(this.#settings);
+    }
+    return isComplete;
+  }
+
+  #configure(settings: LedgerSettings): void {
+    this.#change += 1;
+    this.#settings = settings;
+    const unmarked = [...new Set([...(settings.unmarked ?? []), ...this.#earlier])];
+    this.#ledger.configure({ ...settings, unmarked });
+  }
+}
+
+/**
+ * Writes usage counts to the ledger, without the examples of paths. The salt is the current one of the ledger. `trials` gets
+ * the examples, `fleet` each batch and the losses.
+ */
+export function usageSinkOf(
+  ledger: WritableLedger,
+  trials?: { note(batch: UsageBatch): void },
+  fleet?: Pick<Fleet, 'onBatch' | 'onLosses'>,
+  clock: Clock = systemClock,
+): UsageSink {
+  /** By process, the mark up to which its calls are counted, or recorded as a loss. */
+  const countedUntil = new Map<number, number>();
+  const onCounted = (process: number, until: number): void =>
+    void countedUntil.set(process, Math.max(until, countedUntil.get(process) ?? 0));
+  // The ledger has recorded what earlier runs did not count.
+  for (const { process, at } of ledger.marks?.atStart.marks ?? []) onCounted(process, at);
+  return {
+    markFiles: ledger.marks?.files,
+    process: 0,
+    get salt() {
+      return ledger.salt;
+    },
+    receive: (batch, salt, since, counted) => {
+      if (counted) onCounted(counted.process, counted.until);
+      trials?.note(batch);
+      if (batch.length > 0) fleet?.onBatch(batch, since);
+      // Paths contain ids, which must not reach a disk.
+      for (const row of batch) if (row.example !== undefined) row.example = undefined;
+      ledger.add(salt === ledger.salt ? batch : withoutTags(batch), counted);
+    },
+    onProcessEnd: (process, isClean) => {
+      // Coverage begins with the end of a loss, and a call may have come in this millisecond.
+      const now = clock.now() + 1;
+      const cause = 'a worker ended before it had counted them';
+      const marks = ledger.marks?.of(process);
+      const until = countedUntil.get(process) ?? 0;
+      const unknown = { version: '', from: until || now, until: now, reason: `Calls may be missing: ${cause}.` };
+      const losses = marks ? lossesOf(marks, () => until, now, cause) : isClean ? [] : [unknown];
+      for (const { at } of marks ?? []) onCounted(process, at);
+      if (losses.length === 0 && isClean) return;
+      if (losses.length > 0) fleet?.onLosses(losses);
+      ledger.addLosses(losses, { process, until: countedUntil.get(process) ?? 0 });
+    },
+  };
+}
+
+/**
+ * Counts clients with a tag, such as `x-api-key:#4f2a91c07be05d3a`, as "other clients". The salt has changed since these
+ * counts, so a client would otherwise appear twice: with its old tag and with its new one.
+ */
+function withoutTags(batch: UsageBatch): UsageBatch {
+  return batch.map((row) => (row.client.includes(':#') ? { ...row, client: otherClients } : row));
+}
+
+/** Stores decisions about brownouts in the ledger. @returns the decisions in effect; undefined: the ledger cannot be written */
+export async function shareBrownouts(
+  ledger: WritableLedger,
+  records: readonly BrownoutRecord[],
+): Promise<readonly BrownoutRecord[] | undefined> {
+  if (records.length > 0) {
+    ledger.saveBrownouts(records);
+    await ledger.flush();
+  }
+  return ledger.problem === undefined ? ledger.brownouts : undefined;
+}
+
+type LedgerGauges = Pick<
+  LedgerState,
+  'problem' | 'lastIncident' | 'unwrittenRows' | 'unwrittenSince' | 'movedRequests'
+>;
+
+/** `outbox`: the counts that wait for the shared store; undefined without a fleet. */
+export function ledgerGauges(
+  ledger: LedgerGauges | undefined,
+  outbox: Pick<OutboxState, 'since'> | undefined,
+  now: number,
+): MetricValues[] {
+  if (!ledger) return [];
+  const waitingSince = earliest(ledger.unwrittenSince, outbox?.since) ?? now;
+  return [
+    unlabelled('version_gateway_ledger_up', ledger.problem === undefined ? 1 : 0),
+    metricOf(
+      'version_gateway_ledger_last_incident_timestamp_seconds',
+      ledger.lastIncident ? [{ labels: {}, value: ledger.lastIncident.at / 1000 }] : [],
+    ),
+    unlabelled('version_gateway_ledger_held_rows', ledger.unwrittenRows),
+    unlabelled('version_gateway_counts_waiting_seconds', Math.max(0, now - waitingSince) / 1000),
+    // Only the requests that the ledger moved to `other clients`. The serving processes count those that they moved. `exposition` adds
+    // the two numbers.
+    unlabelled('version_gateway_usage_folded_requests_total', ledger.movedRequests),
+  ];
+}

@@ -1,0 +1,285 @@
+import type { AcceptedConfig } from '../../config/acceptedConfig.ts';
+import { ConfigError, formatFault } from '../../config/fault.ts';
+import type { Snapshot } from '../../config/snapshot.ts';
+import { toPlain } from '../../config/transfer.ts';
+import type { LedgerClient } from '../../operate/admin/reading/ledgerClient.ts';
+import type { TrialQuery, TrialResult } from '../../proxy/trial/trial.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { type CallEvidence, callEvidence, noLiveFacts } from '../../usage/evidence/callEvidence.ts';
+import { recentMs } from '../../usage/evidence/recentPeriod.ts';
+import type { ConfigStatus, Trigger } from '../../usage/observability/report.ts';
+import {
+  type EditEffects,
+  endedVersions,
+  forceLine,
+  guardReload,
+  isForced,
+  newServingAdapters,
+  type Refusal,
+  stricterFreezes,
+} from '../../versions/lifecycle/reloadGuard.ts';
+import { changesBetween } from '../../versions/lifecycle/snapshotChanges.ts';
+import { stageWithWaivers } from '../../versions/lifecycle/stage.ts';
+import { type EditUsage, editRefusals } from '../../versions/plan/editRefusals.ts';
+import { changedVersions, movesPaths, type RecentRefusals } from '../../versions/plan/ownAnswers.ts';
+import { CallsQuestion, type LiveSources } from '../../versions/retirement/liveFacts.ts';
+
+/** The result of a reload. An invalid file (`faulty`) and a refused edit change nothing. */
+export type ReloadOutcome =
+  | {
+      readonly kind: 'reloaded';
+      readonly changes: readonly string[];
+      readonly forced: readonly string[];
+      /** What the operator should know of the new targets. Absent: nothing. */
+      readonly warnings?: readonly string[];
+    }
+  /**
+   * The new configuration is active, but not every worker has confirmed it. Until such a worker confirms it or is replaced, the
+   * worker may serve the previous configuration.
+   */
+  | {
+      readonly kind: 'incomplete';
+      readonly changes: readonly string[];
+      readonly forced: readonly string[];
+      readonly warnings?: readonly string[];
+      readonly unconfirmed: readonly string[];
+    }
+  /** `reverted`: the previous edit was rejected, and the file no longer contains it. */
+  | { readonly kind: 'unchanged'; readonly reverted?: boolean }
+  | { readonly kind: 'faulty'; readonly faults: readonly string[] }
+  | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] };
+
+export interface ReloadSteps {
+  /** Holds the current snapshot. */
+  readonly source: { readonly current: Snapshot };
+  /** What was announced to clients: the guard compares an edit with this configuration. Default: the current snapshot. */
+  readonly announcedConfig?: () => AcceptedConfig;
+  /** Reads and validates the file, or uses `content` instead. @throws ConfigError, or the error of reading it */
+  readonly load: (content?: Uint8Array) => Snapshot | Promise<Snapshot>;
+  /** Like `load` without side effects, for a preview of the file or of `text`. */
+  readonly loadPreview: (text?: string) => Snapshot | Promise<Snapshot>;
+  /** Makes a snapshot the current one. Returns one line per worker that has not confirmed it. */
+  readonly apply: (snapshot: Snapshot) => Promise<readonly string[]>;
+  /** How the versions are used now. */
+  readonly readUsage: (editEffects: EditEffects) => Promise<EditUsage>;
+  /** Tries the targets that the edit would newly use. */
+  readonly tryNewTargets: (query: TrialQuery) => TrialResult | Promise<TrialResult>;
+  readonly clock: Clock;
+}
+
+/** Reads the file again, checks it with the guard, and replaces the current snapshot. */
+export class Reloader {
+  readonly #steps: ReloadSteps;
+  #status: ConfigStatus;
+  // Reloads run one at a time, from reading to applying, so that an older file is never applied after a newer one.
+  #lastReload: Promise<unknown> = Promise.resolve();
+
+  constructor(steps: ReloadSteps) {
+    this.#steps = steps;
+    this.#status = {
+      fingerprint: steps.source.current.fingerprint,
+      generation: 1,
+      loadedAt: steps.clock.now(),
+      trigger: 'start',
+      forced: [],
+      lastFailure: undefined,
+    };
+  }
+
+  get status(): ConfigStatus {
+    return this.#status;
+  }
+
+  /** `content`: used instead of the file. */
+  reload(trigger: Trigger, content?: Uint8Array): Promise<ReloadOutcome> {
+    const outcome = this.#lastReload.then(() => this.#reload(trigger, content));
+    this.#lastReload = outcome.catch(() => {});
+    return outcome;
+  }
+
+  /** The outcome that a reload of the file or of `text` would have. Changes nothing. */
+  async preview(text?: string): Promise<ReloadOutcome> {
+    return (await this.#judge(() => this.#steps.loadPreview(text))).outcome;
+  }
+
+  /** The snapshot of the file or of `text`, or its faults. Changes nothing. */
+  async snapshotOf(text?: string): Promise<Snapshot | readonly string[]> {
+    try {
+      return await this.#steps.loadPreview(text);
+    } catch (error) {
+      return faultsOf(error);
+    }
+  }
+
+  async #reload(trigger: Trigger, content?: Uint8Array): Promise<ReloadOutcome> {
+    const { next, outcome } = await this.#judge(() => this.#steps.load(content));
+    let unconfirmed: readonly string[] = [];
+    const now = this.#steps.clock.now();
+    if (outcome.kind === 'reloaded' && next) {
+      const formerTargets = new Map(this.#status.formerTargets);
+      for (const version of this.#steps.source.current.sortedVersions) {
+        // Nothing is known about a version that was a tombstone at the start but the targets that it names.
+        const isServed = stageWithWaivers(version, now) !== 'retired' || !formerTargets.has(version.name);
+        if (isServed && version.targets.length > 0) formerTargets.set(version.name, version.targets);
+      }
+      try {
+        unconfirmed = await this.#steps.apply(next);
+      } catch (error) {
+        const faults = faultsOf(error);
+        this.#noteFailure(now, trigger, faults);
+        return { kind: 'faulty', faults };
+      }
+      const { generation, failures = 0 } = this.#status;
+      const { fingerprint } = next;
+      this.#status = {
+        fingerprint,
+        generation: generation + 1,
+        loadedAt: now,
+        trigger,
+        failures,
+        forced: outcome.forced,
+        formerTargets,
+        lastFailure: undefined,
+      };
+      if (unconfirmed.length > 0) return { ...outcome, kind: 'incomplete', unconfirmed };
+    }
+    if (outcome.kind === 'unchanged' && this.#status.lastFailure !== undefined) {
+      this.#status = { ...this.#status, lastFailure: undefined };
+      return { kind: 'unchanged', reverted: true };
+    }
+    if (outcome.kind === 'faulty') this.#noteFailure(now, trigger, outcome.faults);
+    if (outcome.kind === 'refused')
+      this.#noteFailure(
+        now,
+        trigger,
+        outcome.refusals.map(({ message }) => message),
+      );
+    return outcome;
+  }
+
+  async #judge(read: () => Snapshot | Promise<Snapshot>): Promise<{ next?: Snapshot; outcome: ReloadOutcome }> {
+    let next: Snapshot;
+    try {
+      next = await read();
+    } catch (error) {
+      return { outcome: { kind: 'faulty', faults: faultsOf(error) } };
+    }
+    const { current } = this.#steps.source;
+    if (next.fingerprint === current.fingerprint) return { outcome: { kind: 'unchanged' } };
+    const announced = this.#steps.announcedConfig?.() ?? current;
+    const refusals = await this.#guard(announced, next);
+    if (refusals.length > 0) return { outcome: { kind: 'refused', refusals } };
+    const trial = await this.#steps.tryNewTargets({
+      before: current,
+      after: next,
+      now: this.#steps.clock.now(),
+      isForced: (version) => isForced(version, announced, next),
+    });
+    if (trial.faults.length > 0) return { outcome: { kind: 'faulty', faults: trial.faults } };
+    const refusedTargets = trial.refusals.map((one) => ({ ...one, force: forceLine([one.version]) }));
+    if (refusedTargets.length > 0) return { outcome: { kind: 'refused', refusals: refusedTargets } };
+    // A trial may take seconds. A version that the edit ends may have been called meanwhile.
+    const laterRefusals = trial.hasTried ? await this.#guard(announced, next) : [];
+    if (laterRefusals.length > 0) return { outcome: { kind: 'refused', refusals: laterRefusals } };
+    const changes = changesBetween(current, next, this.#steps.clock.now());
+    const warnings = trial.warnings.length > 0 ? { warnings: trial.warnings } : {};
+    return { next, outcome: { kind: 'reloaded', changes, forced: newReasons(current, next), ...warnings } };
+  }
+
+  /** Why the guard refuses the edit; empty: it does not. */
+  async #guard(announced: AcceptedConfig, next: Snapshot): Promise<Refusal[]> {
+    const { source, readUsage, clock } = this.#steps;
+    const configurations = { candidate: next, running: source.current };
+    const versions = changedVersions(configurations);
+    const isChanged = versions.length > 0 || movesPaths(configurations);
+    const usage = await readUsage({
+      changed: isChanged && next.guard.quiet > 0 ? { ...configurations, versions } : undefined,
+      endedVersions: endedVersions(announced, next, clock.now()),
+      newFreezes: stricterFreezes(announced, next, clock.now()),
+      newAdapters: newServingAdapters(source.current, next),
+      quiet: next.guard.quiet,
+    });
+    const now = clock.now();
+    return [
+      ...guardReload(announced, next, usage, now),
+      ...editRefusals(source.current, next, usage, now).filter(({ version }) => !isForced(version, announced, next)),
+    ];
+  }
+
+  #noteFailure(at: number, trigger: Trigger, reasons: readonly string[]): void {
+    const failures = (this.#status.failures ?? 0) + 1;
+    this.#status = { ...this.#status, failures, lastFailure: { at, trigger, reasons } };
+  }
+}
+
+function faultsOf(error: unknown): string[] {
+  if (error instanceof ConfigError) return error.faults.map(formatFault);
+  return [error instanceof Error ? error.message : String(error)];
+}
+
+/** The `guard.force` reasons that are new in this edit, for the log. */
+function newReasons(before: Snapshot, after: Snapshot): string[] {
+  return [...after.guard.force]
+    .filter(([name, reason]) => before.guard.force.get(name) !== reason)
+    .map(([name, reason]) => `/${name}: ${reason}`);
+}
+
+/**
+ * How the versions are used now, for the reload guard. The rules of `can-retire` apply. `now`: epoch ms. For the versions that the edit
+ * ends or changes, the function waits a few seconds at most until the other gateways have reported their calls.
+ */
+export async function versionUsage(
+  snapshot: Snapshot,
+  sources: LiveSources,
+  ledger: LedgerClient | undefined,
+  now: number,
+  { endedVersions: ended = [], newFreezes = [], newAdapters = [], quiet: editedQuiet = 0, changed }: EditEffects = {},
+): Promise<EditUsage> {
+  // The guard applies `guard.quiet` of the edit, which may be longer than the current one.
+  const quiet = Math.max(snapshot.guard.quiet, editedQuiet);
+  const question = new CallsQuestion(sources);
+  const moved = changed && movesPaths(changed) ? changed.running.versions.keys() : [];
+  const asked = [...new Set([...ended, ...(changed?.versions ?? []), ...moved])];
+  await question.wait(asked);
+  const { facts: live } = await question.answer([...snapshot.versions.keys(), ...asked], quiet);
+  const askedOf = (version: string) => {
+    return { version, now, quiet, since: now - quiet, retention: snapshot.usage.retention };
+  };
+  // A reload does not wait for a ledger that does not answer.
+  const answer = await ledger
+    ?.query('recentUse', snapshot, { since: now - quiet, now, quiet, live, newFreezes, newAdapters })
+    .catch(({ message }: Error) => ({ versions: new Map(), problem: message, ...nothingFound }));
+  const period = Math.max(recentMs, quiet);
+  const ownRefusals = changed && (await readOwnRefusals(ledger, changed, { period, now }));
+  // If the query failed, the store may be lost, which only the next heartbeat would notice.
+  const problem = answer?.problem ?? ledger?.problem;
+  const unreadEvidence = (name: string): CallEvidence =>
+    callEvidence({ ...askedOf(name), coverage: undefined, problem, live: live.get(name) ?? noLiveFacts });
+  return {
+    ownRefusals,
+    sizes: (name) => (ownRefusals && answer?.versions.get(name)?.sizes) ?? unreadEvidence(name),
+    calls: (name) => answer?.versions.get(name)?.calls ?? unreadEvidence(name),
+    clients: (name) => answer?.versions.get(name)?.clients,
+    refusedByFreeze: (name) => answer?.refusedByFreeze.get(name),
+    whyAdapterCannotServe: (name) => {
+      if (!newAdapters.some(({ version }) => version === name)) return undefined;
+      if (answer === undefined) return 'there is no usage ledger, so no comparisons are known';
+      return problem === undefined
+        ? answer.whyAdapterCannotServe.get(name)
+        : `the usage ledger cannot be read: ${problem}`;
+    },
+  };
+}
+
+/** What the edit would refuse of the recent requests. Undefined: the ledger does not answer, or there is none. */
+async function readOwnRefusals(
+  ledger: LedgerClient | undefined,
+  { running, candidate, versions }: NonNullable<EditEffects['changed']>,
+  times: { readonly period: number; readonly now: number },
+): Promise<RecentRefusals | undefined> {
+  return ledger
+    ?.query('ownRefusals', running, { candidate: toPlain(candidate), versions, ...times })
+    .catch(() => undefined);
+}
+
+const nothingFound = { refusedByFreeze: new Map<string, string>(), whyAdapterCannotServe: new Map<string, string>() };

@@ -1,0 +1,93 @@
+import type { PlainSnapshot } from '../../config/transfer.ts';
+import type { ShadowBatch } from '../../contracts/shadow/shadowBatch.ts';
+import type { OtlpBatch } from '../../operate/otlp/batch.ts';
+import type { CountedMark, MarkFiles } from '../../usage/ledger/callMarks.ts';
+import type { ServingReport } from '../../usage/observability/report.ts';
+import type { UsageBatch } from '../../usage/usageRow.ts';
+import type { RestrictionUpdate } from '../../versions/restrictions/restriction.ts';
+import type { OwnUsageAnswer } from '../../versions/selfService/selfService.ts';
+
+/** From the primary to a worker. The worker answers each request by one `WorkerReply` with the same number. */
+export type WorkerRequest =
+  /** Sent with the listening socket, unless the worker has to open it. */
+  | {
+      readonly number: number;
+      readonly kind: 'serve';
+      readonly snapshot: PlainSnapshot;
+      readonly salt: string | undefined;
+      /** Where this worker marks which versions are called, and its number there. Undefined: nowhere. */
+      readonly marks: { readonly files: MarkFiles; readonly process: number } | undefined;
+      readonly restrictions: RestrictionUpdate | undefined;
+      readonly ticketKeys: Buffer;
+    }
+  /** The answer to an `OwnUsageQuestion` of the worker. */
+  | {
+      readonly number: number;
+      readonly kind: 'ownUsageAnswer';
+      readonly questionNumber: number;
+      readonly answer: OwnUsageAnswer;
+    }
+  | { readonly number: number; readonly kind: 'apply'; readonly snapshot: PlainSnapshot }
+  | { readonly number: number; readonly kind: 'report'; readonly metrics: boolean }
+  /** Answered by a report without metrics. */
+  | { readonly number: number; readonly kind: 'heartbeat' }
+  | { readonly number: number; readonly kind: 'flush' }
+  | { readonly number: number; readonly kind: 'resalt'; readonly salt: string }
+  | { readonly number: number; readonly kind: 'rekey'; readonly ticketKeys: Buffer }
+  | { readonly number: number; readonly kind: 'restrict'; readonly update: RestrictionUpdate | undefined }
+  | { readonly number: number; readonly kind: 'reopenLogs' }
+  | { readonly number: number; readonly kind: 'drain'; readonly ms: number };
+
+/** The reply to `serve` is sent with the listening socket if this worker has opened it. */
+export type WorkerResult = { readonly port: number } | { readonly report: ServingReport } | { readonly done: true };
+
+export type WorkerReply = { readonly kind: 'reply'; readonly number: number } & (
+  | WorkerResult
+  | { readonly error: WireError }
+);
+
+/** A line for the operator. */
+export interface WorkerNotice {
+  readonly kind: 'notice';
+  readonly line: string;
+}
+
+/** The requests by client that this worker has counted since the last message. */
+export interface WorkerUsage {
+  readonly kind: 'usage';
+  readonly batch: UsageBatch;
+  /** The salt of the tags in the batch. */
+  readonly salt: string;
+  /** No request in the batch ended before this time, epoch ms. */
+  readonly since: number;
+  readonly counted: CountedMark | undefined;
+}
+
+/** Asks the primary what one client still calls. */
+export interface OwnUsageQuestion {
+  readonly kind: 'ownUsageQuestion';
+  /** The answer has the same number. */
+  readonly questionNumber: number;
+  /** The name of the client in the ledger. */
+  readonly client: string;
+}
+
+/** The spans and durations that this worker has recorded since the last message. */
+export interface WorkerOtlp {
+  readonly kind: 'otlp';
+  readonly batch: OtlpBatch;
+}
+
+/** The requests that this worker has sampled, with their responses. */
+export interface WorkerShadow {
+  readonly kind: 'shadow';
+  readonly batch: ShadowBatch;
+}
+
+/** The parts of an error that the primary needs to report it. */
+export interface WireError {
+  readonly message: string;
+  readonly code?: string | undefined;
+  readonly address?: string | undefined;
+  readonly port?: number | undefined;
+}

@@ -1,0 +1,163 @@
+import { mkdtempSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { temporaryFolder } from '../../config/temporary.ts';
+import { cases } from '../../support/cases.ts';
+import { machine } from './machine.ts';
+import { ignoringProbes, quiet, servingAll, type Yes, yesesOfGateway, yesesOfStore } from './placesInProcess.ts';
+import { coveredTemplate, SimulatedGateway } from './simulatedGateway.ts';
+
+// Generated histories of one gateway and its machine: calls, flushes, workers that die, full disks, clean ends, crashes, reboots,
+// restored, deleted and copied ledgers, and runs with a wrong clock. The generator knows every call. No place may answer that a version
+// is unused if it was called in the quiet period. SEED=7 begins with history 7, HISTORIES=100 plays this many.
+
+vi.mock('../../../gateway/usage/ledger/markFile.ts', async (importOriginal) => {
+  const host = await import('./machine.ts');
+  return host.markFilesOn(host.machine, await importOriginal());
+});
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
+afterEach(() => void vi.useRealTimers());
+
+const second = 1_000;
+const minute = 60 * second;
+const week = 7 * 24 * 60 * minute;
+const start = Date.parse('2026-11-21T12:00:00Z');
+/** A smaller error of the clock is tolerated. */
+const unnoticed = 3 * second;
+/** Larger, but not known to the gateway if the machine has restarted since. */
+const slight = 20 * second;
+/** The gateway may be stopped for this long within a quiet period. */
+const toleratedGap = quiet / 10;
+
+/** Random numbers from 0 to 1 that depend only on the seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Whether the version was called although a place has said yes. */
+function isWrong({ version, requests }: Yes, { calls, snapshot }: SimulatedGateway, slack: number): boolean {
+  const isCounted = (client: string): boolean => !snapshot.retire.ignoreClients.includes(`x-client-id:${client}`);
+  const ofVersion = calls.filter((one) => one.version === version && isCounted(one.client));
+  const isIn = (period: number) => (one: { readonly until: number }) => one.until >= machine.now - period;
+  // Of a brownout: it would refuse fewer requests than the version has got in a week.
+  if (requests !== undefined) return requests < ofVersion.filter((one) => one.isAnswered && isIn(week)(one)).length;
+  return ofVersion.some(isIn(quiet - slack));
+}
+
+interface Played {
+  readonly wrong: readonly string[];
+  readonly yeses: readonly Yes[];
+}
+
+/** One history, and the answers in it. */
+async function play(seed: number, folder: string, template: string): Promise<Played> {
+  const random = randomFrom(seed);
+  const pick = <One>(...all: readonly One[]): One => all[Math.floor(random() * all.length)] as One;
+  const chance = (share: number): boolean => random() < share;
+  Object.assign(machine, { now: start, skew: 0, isDiskFull: false });
+  machine.boot();
+  const gateway = new SimulatedGateway(
+    mkdtempSync(join(folder, 'history-')),
+    template,
+    pick(servingAll, ignoringProbes),
+  );
+  const wrong: string[] = [];
+  const yeses: Yes[] = [];
+  let slack = 0;
+  const skewed = (skew: number): number => {
+    if (Math.abs(skew) === unnoticed) slack = Math.max(slack, unnoticed);
+    return skew;
+  };
+  const judge = async (ask: (gateway: SimulatedGateway) => Promise<Yes[]>): Promise<void> => {
+    vi.setSystemTime(machine.clock.now());
+    const found = await ask(gateway);
+    yeses.push(...found);
+    for (const one of found)
+      if (isWrong(one, gateway, slack))
+        wrong.push(`seed ${seed}: ${one.place} of /${one.version} after ${gateway.events.join(', ')}`);
+  };
+  const step = (): void => {
+    gateway.pass(pick(300, second, 5 * second, minute, 4 * minute, 11 * minute));
+    const action = random();
+    if (action < 0.35) gateway.call(random, pick('v1', 'v1', 'v2', 'v3'), pick('a', 'a', 'a', 'probe'));
+    else if (action < 0.4) gateway.call(random, pick('v1', 'v2'), pick('a', 'a', 'a', 'probe'), true);
+    else if (action < 0.43) gateway.finishLongCalls();
+    else if (action < 0.5) gateway.backUp();
+    else if (action < 0.55) gateway.fillDisk(!machine.isDiskFull);
+    else if (action < 0.62) gateway.endWorker(random, pick('killed', 'killed', 'drained'));
+    else if (action < 0.64) gateway.reload(pick(servingAll, ignoringProbes));
+    else if (action < 0.67) gateway.setClock(skewed(pick(0, unnoticed, -unnoticed, 60 * minute)));
+    else gateway.flush();
+  };
+  const harm = (): void => {
+    const fate = random();
+    if (fate < 0.15) gateway.restore();
+    else if (fate < 0.2) gateway.lose();
+    else if (fate < 0.25) gateway.restoreAll('new files');
+    else if (fate < 0.3) gateway.restoreAll('in place');
+    else if (fate < 0.33) gateway.loseMarks();
+    else if (fate < 0.36) gateway.loseJournal();
+    else if (fate < 0.4) gateway.backUp();
+  };
+  const runs = 1 + Math.floor(random() * 4);
+  for (let run = 1; run <= runs; run += 1) {
+    const skews = [0, 0, 0, unnoticed, -unnoticed, slight, -slight, 60 * minute, -60 * minute, -40 * 24 * 60 * minute];
+    gateway.start(run === runs && chance(0.8) ? 0 : skewed(pick(...skews)), pick(1, 1, 1, 2, 3));
+    // A call just after the start, and often nothing more.
+    if (chance(0.2)) {
+      gateway.pass(300);
+      gateway.call(random, pick('v1', 'v2'), 'a');
+    }
+    const steps = Math.floor(random() * 7);
+    for (let taken = 0; taken < steps; taken += 1) step();
+    if (run === runs) break;
+    const end = random();
+    if (end < 0.4) gateway.end();
+    else if (end < 0.9) gateway.crash();
+    else {
+      slack = slight;
+      gateway.reboot({ marks: pick('none', 'all', 'file'), ledger: chance(0.5) });
+    }
+    const wasRight = machine.skew === 0;
+    if (chance(0.5)) gateway.fillDisk(false);
+    const pause = pick(second, 10 * second, 30 * second, 5 * minute, 20 * minute);
+    gateway.pass(pause / 2);
+    if (pause > 2 * toleratedGap && chance(0.3)) gateway.attempt(pick('v1', 'v2', 'v3'));
+    gateway.pass(pause / 2);
+    harm();
+    if (chance(0.25) && wasRight) await judge(yesesOfStore);
+  }
+  gateway.pass(pick(second, minute, 9 * minute, 11 * minute, 25 * minute));
+  // With a wrong clock, nobody knows the length of a period.
+  gateway.setClock(0);
+  if (chance(0.3)) await judge(yesesOfStore);
+  await judge(yesesOfGateway);
+  await judge(yesesOfStore);
+  gateway.remove();
+  return { wrong, yeses };
+}
+
+it('no place says that a version is unused if it was called in the quiet period', { timeout: 36_000_000 }, async () => {
+  const folder = temporaryFolder();
+  const template = coveredTemplate(folder, start);
+  const wrong: string[] = [];
+  const yeses = new Map<string, number>();
+  const first = Number(process.env['SEED'] ?? 1);
+  const histories = Number(process.env['HISTORIES'] ?? cases(100, 5_000));
+  for (let seed = first; seed < first + histories; seed += 1) {
+    const found = await play(seed, folder, template);
+    wrong.push(...found.wrong);
+    for (const { place } of found.yeses) yeses.set(place, (yeses.get(place) ?? 0) + 1);
+    if (wrong.length > 0) break;
+  }
+  expect(wrong).toEqual([]);
+  // A gateway that never says yes would be of no use.
+  expect([...yeses.keys()].toSorted()).toEqual(['a brownout', 'can-retire', 'plan', 'plan --store', 'the guard']);
+});

@@ -1,0 +1,134 @@
+import type { Snapshot } from '../../../gateway/config/snapshot.ts';
+import type { ActiveVersion } from '../../../gateway/proxy/pipeline/activeVersion.ts';
+import { VersionCallMarks } from '../../../gateway/proxy/pipeline/callMarks.ts';
+import type { Exchange, GatewayContext } from '../../../gateway/proxy/pipeline/exchange.ts';
+import { type InFlight, VersionRequests } from '../../../gateway/proxy/pipeline/inFlight.ts';
+import type { CountedMark, MarkFiles } from '../../../gateway/usage/ledger/callMarks.ts';
+import type { UsageRow } from '../../../gateway/usage/usageRow.ts';
+import { row } from '../../support/ledgerWith.ts';
+import { machine } from './machine.ts';
+
+/** A call of a client, by the true time, epoch ms. */
+export interface Call {
+  readonly version: string;
+  readonly client: string;
+  readonly from: number;
+  /** Infinity while it is open. */
+  until: number;
+  /** False: no gateway has received it. */
+  readonly isAnswered: boolean;
+}
+
+interface OpenCall {
+  readonly exchange: InFlight;
+  isCounted: boolean;
+}
+
+/** A process that serves. It marks calls and counts them as a real one does, without sockets. */
+export class ServingProcess {
+  readonly number: number;
+  readonly #marks: VersionCallMarks;
+  readonly #requests: ReadonlyMap<string, VersionRequests>;
+  readonly #open = new Map<Call, OpenCall>();
+  #rows: UsageRow[] = [];
+  #countedUntil = 0;
+  #snapshot: Snapshot;
+
+  constructor(place: { readonly files: MarkFiles; readonly process: number }, snapshot: Snapshot) {
+    this.number = place.process;
+    this.#snapshot = snapshot;
+    this.#requests = new Map([...snapshot.versions.keys()].map((name) => [name, new VersionRequests()]));
+    const current = (): Snapshot => this.#snapshot;
+    const openCalls = (): number => this.#open.size;
+    const context = {
+      now: machine.clock.now,
+      get activeSnapshot() {
+        return { snapshot: current() };
+      },
+      get unrecordedExchanges() {
+        return openCalls();
+      },
+    };
+    this.#marks = new VersionCallMarks(place, context as unknown as GatewayContext, this.#requests);
+  }
+
+  /** Calls that die with the process. */
+  get unflushed(): number {
+    return this.#rows.length + this.#open.size;
+  }
+
+  openCalls(version: string): number {
+    return this.#requests.get(version)?.inFlightCount ?? 0;
+  }
+
+  apply(snapshot: Snapshot): void {
+    this.#snapshot = snapshot;
+  }
+
+  begin(version: string, client: string): Call {
+    const now = machine.clock.now();
+    const requests = this.#requests.get(version);
+    const configured = this.#snapshot.versions.get(version);
+    if (requests === undefined || configured === undefined) throw new Error(`${version} is missing`);
+    const identify = (): string => nameOf(client);
+    const exchange = { inFlightIndex: -1, now, identify, activeSnapshot: { snapshot: this.#snapshot } };
+    const active = { version: configured, requests } as unknown as ActiveVersion;
+    if (now >= requests.nextMarkAt) this.#marks.onCall(exchange as unknown as Exchange, active);
+    const call = { version, client, from: machine.now, until: Number.POSITIVE_INFINITY, isAnswered: true };
+    this.#open.set(call, { exchange: exchange as unknown as InFlight, isCounted: false });
+    requests.addInFlight(exchange as unknown as InFlight);
+    return call;
+  }
+
+  finish(call: Call): void {
+    const open = this.#open.get(call);
+    if (open === undefined) return;
+    this.#count(call, open);
+    this.#requests.get(call.version)?.removeInFlight(open.exchange, machine.clock.now());
+    this.#end(call);
+  }
+
+  finishAll(): void {
+    for (const call of [...this.#open.keys()]) this.finish(call);
+  }
+
+  /** Counts the calls that are open, and marks them again. @returns up to which mark all calls are counted */
+  countOpen(): CountedMark | undefined {
+    const counted = this.#marks.beginCount();
+    for (const [call, open] of this.#open) this.#count(call, open);
+    return counted;
+  }
+
+  /** Everything that is counted. `counted`: undefined if no mark is newly counted. */
+  take(): { readonly rows: UsageRow[]; readonly counted: CountedMark | undefined } {
+    const counted = this.countOpen();
+    const rows = this.#rows;
+    this.#rows = [];
+    if (counted === undefined || counted.until <= this.#countedUntil) return { rows, counted: undefined };
+    this.#countedUntil = counted.until;
+    return { rows, counted };
+  }
+
+  /** It counts nothing any more. */
+  kill(): void {
+    for (const call of this.#open.keys()) this.#end(call);
+    this.#marks.close();
+  }
+
+  #end(call: Call): void {
+    call.until = machine.now;
+    this.#open.delete(call);
+  }
+
+  #count({ version, client }: Call, open: OpenCall): void {
+    const isRefused = this.#snapshot.versions.get(version)?.retired === true;
+    const requests = open.isCounted ? 0 : 1;
+    const outcome = isRefused ? { served: 0, refused: requests, errors: requests, accepted: 0 } : {};
+    this.#rows.push(row(version, nameOf(client), machine.clock.now(), { requests, ...outcome }));
+    open.isCounted = true;
+  }
+}
+
+function nameOf(client: string): string {
+  return `x-client-id:${client}`;
+}
