@@ -13,6 +13,7 @@ const entries = ['main', 'index', 'express', ...threads];
  */
 export async function bundle(folder: string): Promise<void> {
   cpSync('gateway/operate/admin/dashboard/assets', join(folder, 'operate/admin/dashboard/assets'), { recursive: true });
+  cpSync('gateway/operate/admin/adminApi.json', join(folder, 'operate/admin/adminApi.json'));
   const build = await rolldown({
     input: Object.fromEntries(entries.map((entry) => [entry, `gateway/${entry}.ts`])),
     platform: 'node',

@@ -28,6 +28,11 @@ export function assetFile(name: string): URL {
   return new URL(`../operate/admin/dashboard/assets/${name}`, import.meta.url);
 }
 
+/** The OpenAPI document of the admin API. */
+export function adminApiFile(): URL {
+  return new URL('../operate/admin/adminApi.json', import.meta.url);
+}
+
 /** The version of this package. */
 export function packageVersion(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import { createAdmin } from '../../gateway/operate/admin/app.ts';
-import type { FleetOperations } from '../../gateway/operate/admin/operations.ts';
+import type { FleetOperations, ReloadOutcome } from '../../gateway/operate/admin/operations.ts';
 import type { LedgerClient } from '../../gateway/operate/admin/reading/ledgerClient.ts';
 import { type FleetJson, fleetJson } from '../../gateway/operate/fleet/fleetJson.ts';
 import { instancesOf } from '../../gateway/operate/fleet/fleetView.ts';
@@ -41,7 +41,7 @@ export interface Scene {
   /** In place of `usage`. */
   ledgerClient?: LedgerClient;
   reloads: number;
-  outcome: { readonly kind: string };
+  outcome: ReloadOutcome;
   workers: readonly WorkerReport[];
   /** The counts of all processes since the start, a minute ago. */
   readonly metrics: Metrics;

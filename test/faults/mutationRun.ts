@@ -6,7 +6,7 @@ import { ConfigError } from '../../gateway/config/fault.ts';
 import { loadSnapshot } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
 import { startGateway } from '../../gateway/process/runtime/gateway.ts';
-import type { ReloadOutcome } from '../../gateway/process/runtime/reload.ts';
+import type { ReloadOutcome } from '../../gateway/operate/admin/operations.ts';
 import { mutate } from './mutate.ts';
 import { Random } from './random.ts';
 import { watchdog } from './watchdog.ts';

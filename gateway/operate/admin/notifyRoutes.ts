@@ -1,6 +1,7 @@
 import express, { type Router } from 'express';
 import { sendProblem } from '../../problems/problem.ts';
 import { CallsQuestion } from '../../versions/retirement/liveFacts.ts';
+import { digestJson } from '../notify/events.ts';
 import type { Notifier } from '../notify/notifier.ts';
 import { requireJson } from './guard.ts';
 import type { AdminContext } from './operations.ts';
@@ -26,7 +27,7 @@ export function notifyRoutes(
       const digest = await ledger?.query('digest', source.current, { ...period, state, gateway });
       if (ledger && !digest)
         return { problem: 'LEDGER_UNANSWERED', detail: ledger.problem ?? 'The ledger cannot be read.' };
-      return digest && { body: new TextEncoder().encode(JSON.stringify(digest)) };
+      return digest && { body: new TextEncoder().encode(JSON.stringify(digestJson(digest))) };
     }),
   );
   router.post('/api/notify/test', requireJson, async (_req, res) => {

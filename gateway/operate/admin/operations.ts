@@ -5,6 +5,7 @@ import type { AnsweringGateway } from '../../usage/observability/answeringGatewa
 import type { MetricValues } from '../../usage/observability/exposition.ts';
 import type { TrafficSamples } from '../../usage/observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport } from '../../usage/observability/report.ts';
+import type { Refusal } from '../../versions/lifecycle/reloadGuard.ts';
 import type { FreezeStatus } from '../../versions/restrictions/knownClients.ts';
 import type { LiveSources } from '../../versions/retirement/liveFacts.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
@@ -18,11 +19,36 @@ export type FleetOperations = Pick<
   'status' | 'refusal' | 'stopBlockers' | 'facts' | 'forget' | 'createCountsQuestion' | 'awaitCounts'
 >;
 
+/** The result of a reload. An invalid file (`faulty`) and a refused edit change nothing. */
+export type ReloadOutcome =
+  | {
+      readonly kind: 'reloaded';
+      readonly changes: readonly string[];
+      readonly forced: readonly string[];
+      /** What the operator should know of the new targets. Absent: nothing. */
+      readonly warnings?: readonly string[];
+    }
+  /**
+   * The new configuration is active, but not every worker has confirmed it. Until such a worker confirms it or is replaced, the
+   * worker may serve the previous configuration.
+   */
+  | {
+      readonly kind: 'incomplete';
+      readonly changes: readonly string[];
+      readonly forced: readonly string[];
+      readonly warnings?: readonly string[];
+      readonly unconfirmed: readonly string[];
+    }
+  /** `reverted`: the previous edit was rejected, and the file no longer contains it. */
+  | { readonly kind: 'unchanged'; readonly reverted?: boolean }
+  | { readonly kind: 'faulty'; readonly faults: readonly string[] }
+  | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] };
+
 /** The configuration of the gateway. Results are sent as JSON. */
 export interface ConfigurationOperations {
-  reload(): Promise<{ readonly kind: string }>;
+  reload(): Promise<ReloadOutcome>;
   /** The result that a reload would have. `text`: checked instead of the content of routes.yaml. */
-  preview(text?: string): Promise<{ readonly kind: string }>;
+  preview(text?: string): Promise<ReloadOutcome>;
   /** The snapshot of `text`, or of routes.yaml. If the text is invalid, its faults as lines. */
   snapshotOf(text?: string): Promise<Snapshot | readonly string[]>;
   readonly status: ConfigStatus;

@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs';
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import { toPlain } from '../../config/transfer.ts';
 import { sendProblem } from '../../problems/problem.ts';
 import { largestFileBytes } from '../../shared/fileSystem.ts';
+import { adminApiFile } from '../../shared/packageFiles.ts';
 import { CallsQuestion } from '../../versions/retirement/liveFacts.ts';
+import type { AdminApi } from './adminApi.ts';
 import { requireJson } from './guard.ts';
-import type { AdminContext } from './operations.ts';
+import type { AdminContext, ReloadOutcome } from './operations.ts';
 import {
   type AnswerBody,
   type AnswerProblem,
@@ -15,9 +18,12 @@ import {
 import { statusJson } from './status.ts';
 import { InvalidParameterError, parsePlanQuery, parseRetirementQuery, parseUsageQuery } from './usageQueryParams.ts';
 
-/** `/api/status`, `/api/reload`, `/api/usage`, `/api/versions` and `/api/plan`: the API behind the dashboard and the CLI. The features have more. */
+/** `/api/openapi.json`, `/api/status`, `/api/reload`, `/api/usage`, `/api/versions` and `/api/plan`: the API behind the dashboard and the CLI. The features have more. */
 export function operatorRoutes(context: AdminContext): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
+  router.get('/api/openapi.json', (_req, res) => {
+    res.type('json').send(readFileSync(adminApiFile(), 'utf8'));
+  });
   router.get('/api/status', async (_req, res) => {
     res.json(await statusJson(context));
   });
@@ -30,7 +36,7 @@ export function operatorRoutes(context: AdminContext): Router {
 }
 
 // HTTP statuses. `incomplete`: a worker has not confirmed the reload; `faulty`: an invalid file; `refused`: by the reload guard.
-const reloadStatuses: Readonly<Record<string, number>> = {
+const reloadStatuses: Readonly<Record<ReloadOutcome['kind'], AdminApi['POST /api/reload']['statuses']>> = {
   reloaded: 200,
   incomplete: 202,
   unchanged: 200,
@@ -45,7 +51,7 @@ const tooLargeDetail = '`routes_yaml` is larger than a file that a reload reads.
 function addReload(router: Router, { operations }: AdminContext): void {
   router.post('/api/reload', requireJson, async (_req, res) => {
     const outcome = await operations.configuration.reload();
-    res.status(reloadStatuses[outcome.kind] ?? 500).json(outcome);
+    res.status(reloadStatuses[outcome.kind]).json(outcome);
   });
   router.post('/api/reload/preview', requireJson, express.json({ limit: maxBodyBytes }), async (req, res) => {
     const { routes_yaml: text } = req.body as { routes_yaml?: unknown };

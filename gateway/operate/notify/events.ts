@@ -41,6 +41,15 @@ export interface NotifyEvent {
   readonly isOfOneGateway?: boolean;
 }
 
+/** The body of `GET /api/digest`. */
+export interface DigestJson extends Pick<NotifyEvent, 'type' | 'title' | 'sections' | 'data'> {
+  readonly at: string;
+}
+
+export function digestJson({ type, at, title, sections, data }: NotifyEvent): DigestJson {
+  return { type, at: isoText(at), title, sections, data };
+}
+
 /** A part of a message: plain text, which each format escapes. */
 export interface NotifySection {
   readonly heading?: string;

@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { hostname } from 'node:os';
 import { type Snapshot, withVersions } from '../../config/snapshot.ts';
+import type { ReloadOutcome } from '../../operate/admin/operations.ts';
 import { ThreadedLedgerClient } from '../../operate/admin/reading/threadedClient.ts';
 import type { Fleet } from '../../operate/fleet/fleet.ts';
 import { closeListener, listen, portOf } from '../../proxy/pipeline/clientListener.ts';
@@ -19,7 +20,7 @@ import { CallsQuestion, type LiveSources } from '../../versions/retirement/liveF
 import { createFeatures, type FeatureHost, type Features } from './features.ts';
 import { serveInProcess } from './inProcess.ts';
 import { LedgerConfiguration, usageSinkOf } from './ledgerMaintenance.ts';
-import { Reloader, type ReloadOutcome, type ReloadSteps, versionUsage } from './reload.ts';
+import { Reloader, type ReloadSteps, versionUsage } from './reload.ts';
 import type { Serve, ServeOptions, Serving } from './serving.ts';
 import { TargetTrials } from './targetTrials.ts';
 import { waitingListener } from './waitingListener.ts';

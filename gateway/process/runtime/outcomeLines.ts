@@ -1,5 +1,5 @@
+import type { ReloadOutcome } from '../../operate/admin/operations.ts';
 import { refusalLines } from '../../versions/lifecycle/reloadGuard.ts';
-import type { ReloadOutcome } from './reload.ts';
 
 /** An outcome as lines of text for the operator. */
 export function outcomeLines(outcome: ReloadOutcome): string[] {

@@ -2,6 +2,7 @@ import type { AcceptedConfig } from '../../config/acceptedConfig.ts';
 import { ConfigError, formatFault } from '../../config/fault.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { toPlain } from '../../config/transfer.ts';
+import type { ReloadOutcome } from '../../operate/admin/operations.ts';
 import type { LedgerClient } from '../../operate/admin/reading/ledgerClient.ts';
 import type { TrialQuery, TrialResult } from '../../proxy/trial/trial.ts';
 import type { Clock } from '../../shared/clock.ts';
@@ -23,31 +24,6 @@ import { stageWithWaivers } from '../../versions/lifecycle/stage.ts';
 import { type EditUsage, editRefusals } from '../../versions/plan/editRefusals.ts';
 import { changedVersions, movesPaths, type RecentRefusals } from '../../versions/plan/ownAnswers.ts';
 import { CallsQuestion, type LiveSources } from '../../versions/retirement/liveFacts.ts';
-
-/** The result of a reload. An invalid file (`faulty`) and a refused edit change nothing. */
-export type ReloadOutcome =
-  | {
-      readonly kind: 'reloaded';
-      readonly changes: readonly string[];
-      readonly forced: readonly string[];
-      /** What the operator should know of the new targets. Absent: nothing. */
-      readonly warnings?: readonly string[];
-    }
-  /**
-   * The new configuration is active, but not every worker has confirmed it. Until such a worker confirms it or is replaced, the
-   * worker may serve the previous configuration.
-   */
-  | {
-      readonly kind: 'incomplete';
-      readonly changes: readonly string[];
-      readonly forced: readonly string[];
-      readonly warnings?: readonly string[];
-      readonly unconfirmed: readonly string[];
-    }
-  /** `reverted`: the previous edit was rejected, and the file no longer contains it. */
-  | { readonly kind: 'unchanged'; readonly reverted?: boolean }
-  | { readonly kind: 'faulty'; readonly faults: readonly string[] }
-  | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] };
 
 export interface ReloadSteps {
   /** Holds the current snapshot. */

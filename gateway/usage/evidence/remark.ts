@@ -1,3 +1,5 @@
+import { isoText } from '../../shared/instant.ts';
+
 /** The answer to a question about calls. `not known`: facts are missing, so neither yes nor no has evidence. */
 export type Answer = 'yes' | 'no' | 'not known';
 
@@ -12,4 +14,21 @@ export interface Remark {
   readonly until?: number | undefined;
   /** What an operator can do about it, in one sentence. */
   readonly remedy?: string | undefined;
+}
+
+/** A remark in a report: instants as RFC 3339, and no members that are not known. */
+export function remarkJson({ code, text, since, until, remedy }: Remark): RemarkJson {
+  return {
+    code,
+    text,
+    ...(since !== undefined && { since: isoText(since) }),
+    ...(until !== undefined && { until: isoText(until) }),
+    ...(remedy !== undefined && { remedy }),
+  };
+}
+
+export interface RemarkJson extends Pick<Remark, 'code' | 'text'> {
+  readonly since?: string;
+  readonly until?: string;
+  readonly remedy?: string;
 }

@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../config/snapshot.ts';
 import { versionSegment } from '../../routing/requestTarget.ts';
 import type { LiveFacts } from '../../usage/evidence/callEvidence.ts';
-import type { Remark } from '../../usage/evidence/remark.ts';
+import type { Remark, RemarkJson } from '../../usage/evidence/remark.ts';
 import type { SizePart } from '../../usage/evidence/requestSizes.ts';
 import { otherClients } from '../../usage/usageRow.ts';
 import { brownoutAt } from '../lifecycle/brownouts.ts';
@@ -195,7 +195,7 @@ export interface Plan {
   readonly clients: readonly PlannedClient[];
   /** The clients of `retire.ignore_clients`. They do not count as losing. */
   readonly ignored: readonly PlannedClient[];
-  readonly notes: readonly Remark[];
+  readonly notes: readonly RemarkJson[];
 }
 
 /** True if a client that is not ignored would lose something, or may. */

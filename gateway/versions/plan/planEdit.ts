@@ -1,7 +1,7 @@
 import { isoText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
 import { plural, printableExcerpt, withCommas } from '../../shared/text.ts';
 import { evidenceOf } from '../../usage/callFacts.ts';
-import type { Remark } from '../../usage/evidence/remark.ts';
+import { type Remark, remarkJson } from '../../usage/evidence/remark.ts';
 import type { UsageQueries, VersionClientUse } from '../../usage/usageQueries.ts';
 import { isSingleClient, otherClients } from '../../usage/usageRow.ts';
 import { brownoutAt } from '../lifecycle/brownouts.ts';
@@ -142,7 +142,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     clients: facts.clients.slice(0, maxListedClients),
     ignored: facts.ignored.slice(0, maxListedClients),
   };
-  return { ...facts, ...shortened, summary: planSummary(facts), notes };
+  return { ...facts, ...shortened, summary: planSummary(facts), notes: notes.map(remarkJson) };
 }
 
 /**

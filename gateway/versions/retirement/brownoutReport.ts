@@ -2,7 +2,7 @@ import type { Snapshot } from '../../config/snapshot.ts';
 import { rfc3339 } from '../../shared/instant.ts';
 import { inWholeUnits, plural } from '../../shared/text.ts';
 import { evidenceOf } from '../../usage/callFacts.ts';
-import type { Remark } from '../../usage/evidence/remark.ts';
+import { type Remark, remarkJson } from '../../usage/evidence/remark.ts';
 import type { BrownoutPeriod, BrownoutTotal, RefusedClient, UsageQueries } from '../../usage/usageQueries.ts';
 import { isSingleClient } from '../../usage/usageRow.ts';
 import type { LiveState } from './liveFacts.ts';
@@ -130,7 +130,7 @@ export async function brownoutReport(
       /** Whether the configuration spares the client now. */
       spared: one.spared,
     })),
-    notes,
+    notes: notes.map(remarkJson),
   };
 }
 

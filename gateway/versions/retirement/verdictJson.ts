@@ -1,4 +1,5 @@
 import { dayText, isoText, isoTextOrNull } from '../../shared/instant.ts';
+import { remarkJson } from '../../usage/evidence/remark.ts';
 import type { PausingClients } from '../../usage/report/trend.ts';
 import { clientJson, countsJson } from '../../usage/report/usagePage.ts';
 import type { PastClient } from '../../usage/usageQueries.ts';
@@ -19,8 +20,8 @@ export function verdictJson({ question, answer, known, reasons, notes, facts }: 
     answer,
     known,
     asked_at: isoText(now),
-    reasons,
-    notes,
+    reasons: reasons.map(remarkJson),
+    notes: notes.map(remarkJson),
     facts: factsJson(facts),
   };
 }

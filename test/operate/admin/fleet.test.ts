@@ -4,6 +4,7 @@ import { fleetJson } from '../../../gateway/operate/fleet/fleetJson.ts';
 import { FleetView, fleetFacts, stopBlockers } from '../../../gateway/operate/fleet/fleetView.ts';
 import type { GatewayRow } from '../../../gateway/operate/fleet/membership.ts';
 import { addressesOf } from '../../../gateway/shared/targetAddress.ts';
+import { describedBody } from '../../support/describedAnswer.ts';
 import { day, ledgerWith, row } from '../../support/ledgerWith.ts';
 import { startAdmin } from '../../support/startAdmin.ts';
 import { activeLoad, gatewayRow, retiredLoad } from '../fleet/gatewayRow.ts';
@@ -82,15 +83,24 @@ describe('POST /api/fleet/forget', () => {
   ])('answers %j with its own problem', async (outcome, status, code, detail) => {
     const response = await post(await start(fleetOf([], outcome).operations), '{"name":"gw-3","reason":"sold"}');
     expect(response.status).toBe(status);
-    expect(await response.json()).toMatchObject({ code, detail });
+    expect(await describedBody('post', response)).toMatchObject({ code, detail });
   });
 
   it('passes the reason on', async () => {
     const { operations, forgotten } = fleetOf([]);
     const response = await post(await start(operations), '{"name":"gw-3","reason":"sold"}');
-    expect(await response.json()).toEqual({ forgotten: 1 });
+    expect(await describedBody('post', response)).toEqual({ forgotten: 1 });
     expect(forgotten).toEqual([['gw-3', 'sold']]);
   });
+});
+
+it('GET /api/fleet lists the gateways', async () => {
+  const { operations } = fleetOf([gatewayRow('gw-2', now), gatewayRow('gw-3', now - 40_000)]);
+  const { gateways } = await describedBody('get', await fetch(`${await start(operations)}/api/fleet`));
+  expect(gateways).toMatchObject([
+    { name: 'gw-2', state: 'heard' },
+    { name: 'gw-3', state: 'silent' },
+  ]);
 });
 
 it('a verdict counts the other gateways, and waits for a silent one', async () => {

@@ -1,12 +1,12 @@
 import { type Fault, formatFault, isSecret, maskLine } from '../../../config/fault.ts';
 import type { Snapshot } from '../../../config/snapshot.ts';
 import type { ConfigResult } from '../../../config/validate.ts';
+import type { ReloadOutcome } from '../../../operate/admin/operations.ts';
 import { dateText } from '../../../shared/instant.ts';
 import { plural, printable } from '../../../shared/text.ts';
 import { refusalLines } from '../../../versions/lifecycle/reloadGuard.ts';
 import { stageOf, successorOf } from '../../../versions/lifecycle/stage.ts';
 import { hasLoss, type Plan } from '../../../versions/plan/plan.ts';
-import type { ReloadOutcome } from '../../runtime/reload.ts';
 import { type Paint, printedJson, table } from './terminal.ts';
 
 export interface CheckReport {
