@@ -49,10 +49,10 @@ const owners: Record<string, readonly string[]> = {
   'ajv/dist/standalone/index.js': ['contract'],
   'ajv-formats': [],
   'ajv-formats/dist/formats.js': ['contract'],
-  undici: [],
+  undici: ['shared'],
   'sonic-boom': ['observability'],
   'prom-client': ['observability'],
-  'ipaddr.js': ['config', 'pipeline'],
+  'ipaddr.js': ['config', 'pipeline', 'shared'],
   // The dashboard serves its files; no module imports it.
   uplot: [],
 };
@@ -111,14 +111,30 @@ describe('the gateway', () => {
     ).toEqual([]);
   });
 
-  it('starts without the packages of pages and metrics', () => {
+  it('starts without the packages of pages and metrics, and without undici', () => {
     const loaded = loadedBy([
       'gateway/main.ts',
       'gateway/process/cli/commands/start.ts',
       'gateway/process/runtime/gateway.ts',
     ]);
     expect(loaded.length).toBeGreaterThan(100);
-    expect(loaded.filter((file) => ['express', 'helmet', 'prom-client'].includes(file))).toEqual([]);
+    expect(loaded.filter((file) => ['express', 'helmet', 'prom-client', 'undici'].includes(file))).toEqual([]);
+  });
+
+  it('loads undici only when something is requested, also in threads and commands', () => {
+    const loading = imports.filter(({ to, typeOnly, isDynamic }) => to === 'undici' && !typeOnly && !isDynamic);
+    expect(loading).toEqual([]);
+  });
+
+  // What the gateway requests itself has limits, proxies and a guard in one place. Clients have node's own HTTP (decisions 1 and 20).
+  it('requests with gateway/shared/httpClient.ts, except for forwarded requests and their copies', () => {
+    const requesting = files.filter((file) => {
+      const text = readFileSync(file, 'utf8');
+      return (
+        /(?<![.#\w])fetch\(/.test(text.replace(/async fetch\(/g, '')) || /\bhttps?\)?\.(?:request|get)\(/.test(text)
+      );
+    });
+    expect(requesting).toEqual(['gateway/contracts/shadow/copySender.ts']);
   });
 
   it('imports only types from node:http, because an import of its values loads the client of fetch', () => {

@@ -19,4 +19,6 @@ export interface NotifyReceiver {
   readonly secret: string | undefined;
   readonly events: readonly (typeof notifyEvents)[number][];
   readonly digest: 'off' | 'weekly';
+  /** `public`: nothing is sent to a loopback, link-local, private or reserved address. */
+  readonly networks: 'any' | 'public';
 }

@@ -52,6 +52,7 @@ import {
   listenersDiffer,
   nothingInService,
   openAdminNeedsToken,
+  receiverIsPermitted,
   receiverNeedsUrl,
   receiversDiffer,
   receiverWithoutSecret,
@@ -135,6 +136,7 @@ export const rules = {
   'telemetry-without-collector': telemetryNeedsCollector,
   'notify-without-url': receiverNeedsUrl,
   'notify-twice': receiversDiffer,
+  'notify-not-public': receiverIsPermitted,
 } satisfies Record<string, ConfigRule>;
 
 /** Each rule has a fixture with its id as the name in test/fixtures/warned-routes. */

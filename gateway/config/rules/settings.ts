@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import { isPublicAddress } from '../../shared/httpClient.ts';
 import { ExpandedText } from '../expand.ts';
 import type { Path } from '../fault.ts';
 import { isLoopback } from '../schema/network.ts';
@@ -112,15 +114,29 @@ export const receiversDiffer: ConfigRule = ({ source, config: { notify } }) =>
     return [faultAt(source, ['notify', index], message, 'Write all events of a webhook in one entry.')];
   });
 
+/** Nothing could ever be sent. What a name resolves to is only known when an event is sent. */
+export const receiverIsPermitted: ConfigRule = ({ source, config: { notify } }) =>
+  notify.flatMap(({ url, networks }, index) => {
+    if (url === undefined || networks === 'any') return [];
+    const host = hostIn(url);
+    if (isIP(host) === 0 || isPublicAddress(host)) return [];
+    const message = `${host} is not a public address, so \`networks: public\` refuses it.`;
+    return [faultAt(source, ['notify', index, 'url'], message, 'Write networks: any, or another url.')];
+  });
+
 /** Without TLS, others on the network can read client names and the secret path of a Slack webhook. */
 export const receiverWithoutTls: WarningRule = ({ source, config: { notify } }) =>
   notify.flatMap(({ url }, index) => {
     if (url === undefined || !url.startsWith('http://')) return [];
-    const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+    const host = hostIn(url);
     if (isLoopback(host)) return [];
     const message = `Notifications are sent to ${host} without encryption.`;
     return [faultAt(source, ['notify', index, 'url'], message, 'Use https://.')];
   });
+
+function hostIn(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '');
+}
 
 /** Without a signature, a receiver cannot tell a notification from a forged request. */
 export const receiverWithoutSecret: WarningRule = ({ source, config: { notify } }) =>

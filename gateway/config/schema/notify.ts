@@ -38,6 +38,11 @@ const receiver = section({
     .prefault([...notifyEvents])
     .describe('Which events are sent. [notifications.md](notifications.md) describes them.'),
   digest: oneOf(['off', 'weekly']).prefault('off').describe('weekly: a summary is sent every Monday, 06:00 UTC.'),
+  networks: oneOf(['any', 'public'])
+    .prefault('any')
+    .describe(
+      'public: nothing is sent to a loopback, link-local, private or reserved address, even if the name of the host resolves to one. Through a proxy, only an address in `url` is checked.',
+    ),
 });
 
 /** The webhooks that receive events about the end of versions. */

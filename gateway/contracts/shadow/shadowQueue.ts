@@ -1,8 +1,9 @@
 import type { ShadowSettings } from '../../config/shadowSettings.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
+import { decodedBody } from '../../shared/contentCoding.ts';
 import { adaptRequest, adaptResponse } from '../adapters/adaptExchange.ts';
 import { CompiledAdapter, type CompiledRoute } from '../adapters/compiledAdapter.ts';
-import { type CopyResult, CopySender, decodedBody } from './copySender.ts';
+import { type CopyResult, CopySender } from './copySender.ts';
 import type { ComparedResponse, ResponsePair } from './sample.ts';
 import type { CopyAddress, ShadowDrop, ShadowSample } from './shadowBatch.ts';
 

@@ -15,8 +15,8 @@ export function nameGateway(identity: () => AnsweringGateway): RequestHandler {
 const keys = ['name', 'host', 'admin', 'file', 'digest'] as const;
 
 /** The gateway that a value of the field names; undefined if there is none. */
-export function parseIdentity(value: string | null): AnsweringGateway | undefined {
-  if (value === null) return undefined;
+export function parseIdentity(value: string | undefined): AnsweringGateway | undefined {
+  if (value === undefined) return undefined;
   const fields = new URLSearchParams(value);
   const [name = '', host = '', admin = '', file = '', digest = ''] = keys.map((key) => fields.get(key) ?? '');
   return name === '' ? undefined : { name, host, admin, file, digest };

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { NotifyReceiver } from '../../config/notifySettings.ts';
+import { type HttpAnswer, HttpClient, HttpFailure, httpUses } from '../../shared/httpClient.ts';
 import { packageVersion } from '../../shared/packageFiles.ts';
 import type { NotifyEvent } from './events.ts';
 import { asSlack, eventAsJson } from './formats.ts';
@@ -41,56 +41,60 @@ export function signatureFields(id: string, body: string, secret: string, now: n
 /** What the receiver answered to one attempt, or why there is no answer. */
 export interface ReceiverAnswer {
   readonly isAccepted: boolean;
-  /** The status, or the code of the failure. It never contains a part of the URL. */
+  /** The status, or why there is none. It contains no part of the URL except the address of its host. */
   readonly result: string;
   /** From `Retry-After`, in ms; undefined: the receiver did not send it. */
   readonly retryAfter: number | undefined;
 }
 
-/** Sends an event once. Never throws. `now`: epoch ms. */
-export async function sendEvent(
-  event: NotifyEvent,
-  receiver: NotifyReceiver,
-  now: number,
-  timeoutMs = answerMs,
-): Promise<ReceiverAnswer> {
-  const body = receiver.format === 'slack' ? asSlack(event) : eventAsJson(event);
-  const id = messageId(event);
-  const timestamp = String(Math.floor(now / 1_000));
-  const unsignedFields = { 'webhook-id': id, 'webhook-timestamp': timestamp };
-  try {
-    // A redirect could send client names to another host. The certificate is verified by default.
-    const response = await fetch(receiver.url, {
-      method: 'POST',
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': `version-gateway/${packageVersion()}`,
-        ...(receiver.secret === undefined ? unsignedFields : signatureFields(id, body, receiver.secret, now)),
-      },
-      body,
-      redirect: 'manual',
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    // The body is not needed. Without this, the connection would stay open until the receiver has sent all of it.
-    await Promise.race([response.body?.cancel(), sleep(timeoutMs, undefined, { ref: false })]).catch(() => {});
-    return { isAccepted: response.ok, result: String(response.status), retryAfter: retryAfterOf(response) };
-  } catch (error) {
-    return { isAccepted: false, result: failureCode(error), retryAfter: undefined };
+/** Sends events to webhooks. Those that must be public have connections of their own. */
+export class WebhookSender {
+  readonly #clients = {
+    any: new HttpClient({ ...httpUses.webhooks, networks: 'any' }),
+    public: new HttpClient({ ...httpUses.webhooks, networks: 'public' }),
+  };
+
+  /** Sends an event once. Never throws. `now`: epoch ms. */
+  async send(
+    event: NotifyEvent,
+    receiver: NotifyReceiver,
+    now: number,
+    deadlineMs = answerMs,
+  ): Promise<ReceiverAnswer> {
+    const body = receiver.format === 'slack' ? asSlack(event) : eventAsJson(event);
+    const id = messageId(event);
+    const unsignedFields = { 'webhook-id': id, 'webhook-timestamp': String(Math.floor(now / 1_000)) };
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': `version-gateway/${packageVersion()}`,
+      ...(receiver.secret === undefined ? unsignedFields : signatureFields(id, body, receiver.secret, now)),
+    };
+    try {
+      // Redirects are not followed: one could send client names to another host. The certificate is verified by default.
+      const request = { method: 'POST', headers, body, deadlineMs } as const;
+      const answer = await this.#clients[receiver.networks].request(receiver.url, request);
+      await answer.discard();
+      return { isAccepted: answer.isOk, result: String(answer.status), retryAfter: retryAfterOf(answer) };
+    } catch (error) {
+      return { isAccepted: false, result: resultFor(error), retryAfter: undefined };
+    }
+  }
+
+  /** Ends requests without an answer. */
+  async close(): Promise<void> {
+    await Promise.all([this.#clients.any.close(), this.#clients.public.close()]);
   }
 }
 
-/** The code of an error of `fetch`. The message of such an error may quote the URL, so it is not used. */
-function failureCode(error: unknown): string {
-  if (!(error instanceof Error)) return 'failed';
-  if (error.name === 'TimeoutError') return 'timeout';
-  const { cause } = error;
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  return /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : 'failed';
+function resultFor(error: unknown): string {
+  if (!(error instanceof HttpFailure)) return 'failed';
+  if (error.kind === 'timeout') return 'timeout';
+  return error.kind === 'refused' ? `${error.message}; networks: any would allow it` : error.message;
 }
 
 /** Only seconds are read. A receiver may also send a date, which is ignored. */
-function retryAfterOf({ headers }: Response): number | undefined {
-  const value = headers.get('retry-after') ?? '';
+function retryAfterOf(answer: HttpAnswer): number | undefined {
+  const value = answer.header('retry-after') ?? '';
   return /^\d{1,6}$/.test(value) ? Number(value) * 1_000 : undefined;
 }
 

@@ -3,7 +3,7 @@ import type { NotifyReceiver } from '../../config/notifySettings.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { OutageNotices } from '../../shared/outage.ts';
 import { inWholeUnits, printableExcerpt } from '../../shared/text.ts';
-import { giveUpMs, hostOf, longestPauseMs, pauseAfter, receiverKeyOf, sendEvent } from './delivery.ts';
+import { giveUpMs, hostOf, longestPauseMs, pauseAfter, receiverKeyOf, WebhookSender } from './delivery.ts';
 import type { NotifyEvent } from './events.ts';
 import { maxWaiting, NotifyQueue, type QueuedEvent } from './queue.ts';
 
@@ -74,6 +74,7 @@ interface ReceiverState {
 export class Dispatcher {
   readonly #clock: Clock;
   readonly #notice: (line: string) => void;
+  readonly #sender = new WebhookSender();
   readonly #queues = new Map<QueueKind, NotifyQueue>();
   readonly #outages: Readonly<Record<QueueKind, OutageNotices>>;
   readonly #problemByQueue = new Map<QueueKind, string>();
@@ -154,7 +155,7 @@ export class Dispatcher {
   async test(event: NotifyEvent): Promise<NotifyTest[]> {
     return Promise.all(
       this.#settings.receivers.map(async (receiver) => {
-        const { isAccepted: accepted, result } = await sendEvent(event, receiver, this.#clock.now());
+        const { isAccepted: accepted, result } = await this.#sender.send(event, receiver, this.#clock.now());
         return { host: hostOf(receiver), accepted, result };
       }),
     );
@@ -172,6 +173,7 @@ export class Dispatcher {
   }
 
   async close(): Promise<void> {
+    await this.#sender.close();
     for (const queue of this.#queues.values()) await queue.close().catch(() => {});
   }
 
@@ -214,7 +216,7 @@ export class Dispatcher {
         const claimed = await this.#useQueue(kind, (queue) => queue.claim(key, this.#clock.now()), undefined);
         if (claimed === undefined) break;
         const { event, attempt, queued } = claimed;
-        const answer = await sendEvent(event, state.receiver, this.#clock.now());
+        const answer = await this.#sender.send(event, state.receiver, this.#clock.now());
         const now = this.#clock.now();
         const pause = answer.isAccepted ? undefined : pauseAfter(attempt, now - queued, answer);
         const nextAt = pause === undefined ? undefined : now + pause;

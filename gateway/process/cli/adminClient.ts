@@ -1,4 +1,5 @@
 import { identityField, parseIdentity } from '../../operate/admin/identity.ts';
+import { type HttpAnswer, HttpClient, HttpFailure, type HttpRequest, httpUses } from '../../shared/httpClient.ts';
 import { isMap } from '../../shared/json.ts';
 import { printable } from '../../shared/text.ts';
 import type { AnsweringGateway } from '../../usage/observability/answeringGateway.ts';
@@ -56,20 +57,20 @@ export function adminClient({ origin, name, token, onAnswer }: AdminEndpoint): A
       'ADMIN_TOKEN contains characters that are not allowed in a token.  Set it to gateway.admin_token.',
     );
   const headers = { accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }) };
-  const request = async (path: string, timeoutMs: number, init: RequestInit): Promise<JsonObject> => {
-    let response: Response;
-    let text: string;
-    try {
-      // Following a redirect could send the token to another host.
-      response = await fetch(origin + path, { ...init, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) });
-      text = await response.text();
-    } catch (error) {
+  const request = async (
+    path: string,
+    deadlineMs: number,
+    init: Omit<HttpRequest, 'deadlineMs'>,
+  ): Promise<JsonObject> => {
+    // Redirects are not followed: one could send the token to another host.
+    const { answer, text } = await requestAdmin(origin + path, { ...init, deadlineMs }).catch((error: unknown) => {
+      if (!(error instanceof HttpFailure)) throw error;
       const remedy = 'Check that the gateway is running, or give its gateway.admin address: --admin host:port.';
-      throw new AdminError(`${name} does not answer: ${fetchFailure(error, timeoutMs)}.  ${remedy}`);
-    }
-    const answer = jsonOf(response, text, name, token !== '');
-    onAnswer?.(parseIdentity(response.headers.get(identityField)));
-    return answer;
+      throw new AdminError(`${name} does not answer: ${error.message}.  ${remedy}`);
+    });
+    const json = jsonOf(answer, text, name, token !== '');
+    onAnswer?.(parseIdentity(answer.header(identityField)));
+    return json;
   };
   return {
     get: (path, timeoutMs = defaultTimeoutMs) => request(path, timeoutMs, { headers }),
@@ -96,7 +97,7 @@ export function notAGateway(name: string): AdminError {
   return new AdminError(`${name} is not the admin listener of a version-gateway of this release.  ${remedy}`);
 }
 
-function jsonOf({ status, ok }: Response, text: string, name: string, hasToken: boolean): JsonObject {
+function jsonOf({ status, isOk }: HttpAnswer, text: string, name: string, hasToken: boolean): JsonObject {
   if (status === 401 || status === 403) {
     const remedy =
       'Set ADMIN_TOKEN to gateway.admin_token.  If gateway.admin_token is not set, connect from the machine of the gateway to a loopback address.';
@@ -104,7 +105,7 @@ function jsonOf({ status, ok }: Response, text: string, name: string, hasToken: 
   }
   const answer = parsedJson(text);
   if (!isMap(answer)) throw notAGateway(name);
-  if (ok) return answer;
+  if (isOk) return answer;
   const detail = typeof answer['detail'] === 'string' ? printable(answer['detail']) : 'The response gives no reason.';
   const remedy = selfExplanatory.has(answer['code']) ? '' : remedyFor(status);
   throw new AdminError(`${name} answered ${status}.  ${detail}${remedy}`);
@@ -115,7 +116,8 @@ function remedyFor(status: number): string {
   return status >= 500 ? "  See the gateway's log." : '';
 }
 
-function parsedJson(text: string): unknown {
+/** Undefined if the text is not JSON. */
+export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -123,13 +125,19 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** Why `fetch` failed, in words. The `cause` of its error is the error of the socket. */
-export function fetchFailure(error: unknown, timeoutMs: number): string {
-  if (!(error instanceof Error)) return 'unknown error';
-  if (error.name === 'TimeoutError') return `no answer within ${timeoutMs / 1000} s`;
-  const { cause } = error;
-  if (!(cause instanceof Error)) return printable(error.message);
-  return 'code' in cause ? String(cause.code) : printable(cause.message);
+/** Requests a URL of an admin listener, and reads the whole answer. No connection remains open. @throws HttpFailure */
+export async function requestAdmin(
+  url: string,
+  request: HttpRequest,
+): Promise<{ readonly answer: HttpAnswer; readonly text: string }> {
+  const { deadlineMs } = request;
+  const client = new HttpClient({ ...httpUses.admin, headMs: deadlineMs, bodyMs: deadlineMs });
+  try {
+    const answer = await client.request(url, request);
+    return { answer, text: await answer.text() };
+  } finally {
+    await client.close();
+  }
 }
 
 // A gateway waits for its ledger and, in a fleet, for the counts of the other gateways.

@@ -16,7 +16,15 @@ const noon = Date.parse('2026-11-18T12:00:00Z');
 const hour = 3_600_000;
 
 function settingsOf(receiver: Receiver, more: Partial<NotifyReceiver> = {}): NotifyReceiver {
-  return { url: receiver.url, format: 'json', secret, events: ['deprecation'], digest: 'off', ...more };
+  return {
+    url: receiver.url,
+    format: 'json',
+    secret,
+    events: ['deprecation'],
+    digest: 'off',
+    networks: 'any',
+    ...more,
+  };
 }
 
 function start(receivers: readonly NotifyReceiver[], file = join(temporaryFolder(), 'queue.db')) {

@@ -432,6 +432,7 @@ it('100 days send exactly the expected events', async () => {
     secret,
     events: ['deprecation', 'sunset-90d', 'sunset-30d', 'sunset-7d', 'new-client', 'came-back'],
     digest: 'weekly',
+    networks: 'any',
   } as const;
   const clock = { time: start, now: () => clock.time };
   const file = join(temporaryFolder(), 'queue.db');

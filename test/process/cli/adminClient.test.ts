@@ -1,11 +1,17 @@
+import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import type { RequestListener } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { AdminEndpoint } from '../../../gateway/process/cli/adminClient.ts';
 import { adminEndpointOf } from '../../../gateway/process/cli/options.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startForwardProxy } from '../../support/forwardProxy.ts';
 import { refusedUrl, startTestGateway } from '../../support/gateway.ts';
+import { gatewayMain } from '../../support/gatewayMain.ts';
+import { run } from '../../support/process.ts';
 import { startFakeAdmin } from './fakeAdmin.ts';
 import { runIn } from './io.ts';
 
@@ -75,6 +81,45 @@ describe('reports that the gateway gives no usable answer', () => {
     expect((await runIn('/', ['status', '--admin', admin], { ADMIN_TOKEN: token })).code).toBe(2);
     expect(seen).toEqual([]);
   });
+});
+
+it('uses no proxy, because the token is for the gateway only', async () => {
+  const proxy = await startForwardProxy({});
+  for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy']) vi.stubEnv(name, proxy.url);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const seen: unknown[] = [];
+  const admin = await startFakeAdmin((req, res) => {
+    seen.push(req.url);
+    json(200, idle)(req, res);
+  });
+  const secret = { ADMIN_TOKEN: token };
+  expect((await runIn('/', ['status', '--admin', admin], secret)).code).toBe(0);
+  expect((await runIn('/', ['ready', '--admin', admin], secret)).code).toBe(0);
+  expect((await runIn('/', ['status', '--admin', `https://${admin}`], secret)).code).toBe(2);
+  expect([seen, proxy.requested]).toEqual([['/api/status', '/readyz'], []]);
+});
+
+it.each(['status', 'ready'])('%s leaves no connection open, and the command ends at once', async (command) => {
+  const sockets = new Set<Socket>();
+  const server = createServer(json(200, idle));
+  // A client that does not close its connections keeps them as long as the server offers.
+  server.keepAliveTimeout = 600_000;
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const admin = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  expect((await runIn('/', [command, '--admin', admin])).code).toBe(0);
+  await eventually(() => expect(sockets.size).toBe(0));
+  // As a process: it ends although nothing ends it.
+  const { child } = run(process.execPath, [gatewayMain, command, '--admin', admin]);
+  expect(await once(child, 'exit')).toEqual([0, null]);
 });
 
 it.each([

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { HttpClient, httpUses } from '../../../shared/httpClient.ts';
 import { isMap } from '../../../shared/json.ts';
 import { maskUserinfo } from '../../../shared/text.ts';
 import { parseYaml, YamlError } from '../../../shared/yaml/yamlValue.ts';
@@ -53,17 +54,23 @@ export class ContractFiles {
   async fetchFrom(entry: ContractFile): Promise<void> {
     const { limits } = this.#web;
     if (!limits) return;
+    const client = new HttpClient({ ...httpUses.contracts, networks: limits.networks });
     const deadline = AbortSignal.timeout(limits.totalMs);
     const files = new Set([entry]);
-    // The set grows during the loop.
-    for (const file of files) {
-      const references = [...fileReferencesIn(file)];
-      const urls = references.map((reference) => undefinedOnError(() => this.#urlOf(reference, file)));
-      await Promise.all(urls.filter((url) => url !== undefined).map((url) => this.#web.fetch(url, limits, deadline)));
-      for (const reference of references) {
-        const referenced = undefinedOnError(() => this.open(reference, file));
-        if (referenced) files.add(referenced);
+    try {
+      // The set grows during the loop.
+      for (const file of files) {
+        const references = [...fileReferencesIn(file)];
+        const urls = references.map((reference) => undefinedOnError(() => this.#urlOf(reference, file)));
+        const fetched = urls.map((url) => url !== undefined && this.#web.fetch(url, limits, deadline, client));
+        await Promise.all(fetched);
+        for (const reference of references) {
+          const referenced = undefinedOnError(() => this.open(reference, file));
+          if (referenced) files.add(referenced);
+        }
       }
+    } finally {
+      await client.close();
     }
   }
 
@@ -139,7 +146,7 @@ class WebDocuments {
     throw new SourceError('is on the web, and is not fetched', remedy);
   }
 
-  async fetch(url: string, limits: WebLimits, deadline: AbortSignal): Promise<void> {
+  async fetch(url: string, limits: WebLimits, deadline: AbortSignal, client: HttpClient): Promise<void> {
     if (this.#results.has(url)) return;
     this.#results.set(url, new SourceError('has not been fetched yet', 'Try again.'));
     try {
@@ -147,7 +154,7 @@ class WebDocuments {
       if (this.#remainingDocuments < 0) {
         throw new SourceError(`exceeds the limit of ${limits.documents} web documents`, 'Keep local copies.');
       }
-      const { bytes, url: finalUrl } = await fetchDocument(url, limits, deadline);
+      const { bytes, url: finalUrl } = await fetchDocument(url, limits, deadline, client);
       this.#remainingBytes -= bytes.length;
       if (this.#remainingBytes < 0)
         throw new SourceError('exceeds the total size of web documents', 'Keep local copies.');

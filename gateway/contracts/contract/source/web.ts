@@ -1,4 +1,5 @@
-import { maskUserinfo } from '../../../shared/text.ts';
+import { decodedBody } from '../../../shared/contentCoding.ts';
+import { type HttpAnswer, type HttpClient, HttpFailure, type Networks } from '../../../shared/httpClient.ts';
 import { isWebUrl, SourceError, tooLarge } from './source.ts';
 
 export interface WebLimits {
@@ -10,6 +11,7 @@ export interface WebLimits {
   /** For one document with all its redirects. */
   readonly documentMs: number;
   readonly totalMs: number;
+  readonly networks: Networks;
 }
 
 export function defaultWebLimits(maxBytes: number): WebLimits {
@@ -21,6 +23,7 @@ export function defaultWebLimits(maxBytes: number): WebLimits {
     redirects: 5,
     documentMs: 10_000,
     totalMs: 30_000,
+    networks: 'any',
   };
 }
 
@@ -29,34 +32,36 @@ export async function fetchDocument(
   url: string,
   limits: WebLimits,
   deadline: AbortSignal,
+  client: HttpClient,
 ): Promise<{ readonly bytes: Uint8Array; readonly url: string }> {
   const signal = AbortSignal.any([AbortSignal.timeout(limits.documentMs), deadline]);
-  const headers = { accept: 'application/json, application/yaml, */*;q=0.5' };
+  const headers = { accept: 'application/json, application/yaml, */*;q=0.5', 'accept-encoding': 'gzip, deflate, br' };
   try {
     let at = url;
     for (let redirects = 0; redirects <= limits.redirects; redirects += 1) {
-      const response = await fetch(at, { redirect: 'manual', signal, headers });
-      if (response.status < 300 || response.status >= 400) {
-        return { bytes: await readBody(response, limits.maxBytes), url: at };
-      }
-      await response.body?.cancel();
-      at = redirectTarget(at, response);
+      const answer = await client.request(at, { headers, signal, deadlineMs: limits.documentMs });
+      if (answer.status < 300 || answer.status >= 400)
+        return { bytes: await readBody(answer, limits.maxBytes), url: at };
+      await answer.discard();
+      at = redirectTarget(at, answer);
     }
     throw new SourceError(`redirects more than ${limits.redirects} times`, 'Name the document itself.');
   } catch (error) {
-    if (error instanceof SourceError) throw error;
-    throw new SourceError(
-      `cannot be fetched: ${maskUserinfo(fetchErrorReason(error, signal))}`,
-      'Try again, or keep a local copy.',
-    );
+    if (!(error instanceof HttpFailure)) throw error;
+    const reason = signal.aborted ? 'the request timed out' : error.message;
+    const remedy =
+      error.kind === 'refused'
+        ? 'Allow it with --remote-networks any, or keep a local copy.'
+        : 'Try again, or keep a local copy.';
+    throw new SourceError(`cannot be fetched: ${reason}`, remedy);
   }
 }
 
-function redirectTarget(from: string, response: Response): string {
-  const location = response.headers.get('location');
-  const url = location === null ? null : URL.parse(location, from);
+function redirectTarget(from: string, answer: HttpAnswer): string {
+  const location = answer.header('location');
+  const url = location === undefined ? null : URL.parse(location, from);
   if (url === null) {
-    throw new SourceError(`returns ${response.status} without a valid Location`, 'Keep a local copy.');
+    throw new SourceError(`returns ${answer.status} without a valid Location`, 'Keep a local copy.');
   }
   const isDowngrade = from.startsWith('https:') && url.protocol !== 'https:';
   if (!isWebUrl(url.href) || isDowngrade) {
@@ -66,25 +71,20 @@ function redirectTarget(from: string, response: Response): string {
   return url.href;
 }
 
-async function readBody(response: Response, maxBytes: number): Promise<Uint8Array> {
-  if (!response.ok) {
-    await response.body?.cancel();
-    throw new SourceError(`returns ${response.status}`, 'Correct the URL, or keep a local copy.');
+async function readBody(answer: HttpAnswer, maxBytes: number): Promise<Uint8Array> {
+  if (!answer.isOk) {
+    await answer.discard();
+    throw new SourceError(`returns ${answer.status}`, 'Correct the URL, or keep a local copy.');
   }
-  const chunks: Uint8Array[] = [];
+  const parts: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk);
-    length += chunk.length;
+  for await (const part of answer.parts()) {
+    parts.push(part);
+    length += part.length;
     if (length > maxBytes) throw tooLarge(length, maxBytes);
   }
-  return Buffer.concat(chunks);
-}
-
-function fetchErrorReason(error: unknown, signal: AbortSignal): string {
-  if (signal.aborted) return 'the request timed out';
-  if (!(error instanceof Error)) return 'unknown error';
-  const { cause } = error;
-  if (cause instanceof Error && 'code' in cause) return String(cause.code);
-  return cause instanceof Error ? cause.message : error.message;
+  const bytes = await decodedBody(Buffer.concat(parts), answer.header('content-encoding'), maxBytes);
+  if (bytes === 'body') throw tooLarge(maxBytes + 1, maxBytes);
+  if (bytes === 'coding') throw new SourceError('has an unknown or wrong content coding', 'Keep a local copy.');
+  return bytes;
 }

@@ -43,6 +43,11 @@ export const addCompat: AddCommand = (program, io, finish) => {
     .addOption(new Option('--format <format>', 'output format').choices(compatFormats).default('text'))
     .option('--all', 'also list compatible changes, and all routes of each finding')
     .option('--allow-remote', 'fetch a $ref from another host')
+    .addOption(
+      new Option('--remote-networks <networks>', 'with --allow-remote: public does not connect to private addresses')
+        .choices(['any', 'public'])
+        .default('any'),
+    )
     .option('--validate', 'fail if a contract is not valid OpenAPI')
     .option('--rules', 'print the rules and exit')
     .action(async (older: string | undefined, newer: string | undefined, options: CompatOptions) =>

@@ -14,6 +14,7 @@ import { contractFaults } from '../../../contracts/contract/document/validate.ts
 import { CompareError } from '../../../contracts/contract/failure.ts';
 import { majorsBetween } from '../../../contracts/contract/routes.ts';
 import { systemClock } from '../../../shared/clock.ts';
+import type { Networks } from '../../../shared/httpClient.ts';
 import { plural } from '../../../shared/text.ts';
 import { type Io, UsageError } from '../io.ts';
 
@@ -24,6 +25,7 @@ export interface ComparisonOptions {
   /** Rule → the level that the command line sets. */
   readonly rule?: ReadonlyMap<string, RuleLevel>;
   readonly allowRemote?: boolean;
+  readonly remoteNetworks?: Networks;
   readonly validate?: boolean;
 }
 
@@ -101,13 +103,14 @@ export function judgeSettings(
 /** Reads a contract, and validates it if `--validate` is set. @throws CompareError */
 export async function openForCompat(
   reference: string,
-  { allowRemote = false, validate }: Pick<ComparisonOptions, 'allowRemote' | 'validate'>,
+  { allowRemote = false, remoteNetworks: networks = 'any', validate }: ComparisonOptions,
   io: Io,
   progress: Progress,
   cwd = io.cwd,
 ): Promise<Documents> {
   progress.show(`reading ${reference}`);
-  const documents = await openContract(reference, { cwd, stdin: io.stdin ?? (() => ''), allowRemote });
+  const stdin = io.stdin ?? (() => '');
+  const documents = await openContract(reference, { cwd, stdin, allowRemote, remote: { networks } });
   const faults = validate ? contractFaults(documents) : [];
   if (faults.length === 0) return documents;
   const lines = faults.map(({ where, message, remedy }) => `  ${where}: ${message}.  ${remedy}`);

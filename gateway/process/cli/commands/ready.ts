@@ -1,8 +1,9 @@
 import { Option } from 'commander';
 import { UnreadableFileError } from '../../../config/fault.ts';
+import { HttpFailure } from '../../../shared/httpClient.ts';
 import { isMap } from '../../../shared/json.ts';
 import { printable } from '../../../shared/text.ts';
-import { AdminError, fetchFailure } from '../adminClient.ts';
+import { AdminError, parsedJson, requestAdmin } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -37,21 +38,21 @@ async function ready({ timeout, ...options }: ReadyOptions, io: Io): Promise<Exi
   try {
     const { origin, name } = adminEndpointOf(options, io);
     adminName = name;
-    const response = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(timeout.ms) });
-    if (response.status === 503) return notReady(await reasonIn(response));
-    await response.body?.cancel();
-    if (response.status !== 200) return notReady(`${adminName}/readyz answers ${response.status}`);
+    const { answer, text } = await requestAdmin(`${origin}/readyz`, { deadlineMs: timeout.ms });
+    if (answer.status === 503) return notReady(reasonIn(text));
+    if (answer.status !== 200) return notReady(`${adminName}/readyz answers ${answer.status}`);
     io.stdout.write('ready\n');
     return 0;
   } catch (error) {
     if (error instanceof AdminError || error instanceof UnreadableFileError) return notReady(error.message);
-    return notReady(`${adminName} does not answer (${fetchFailure(error, timeout.ms)})`);
+    if (error instanceof HttpFailure) return notReady(`${adminName} does not answer (${error.message})`);
+    throw error;
   }
 }
 
 /** The reason that the gateway gives: it is starting or draining, or its configuration is refused. */
-async function reasonIn(response: Response): Promise<string> {
-  const body: unknown = await response.json().catch(() => undefined);
+function reasonIn(text: string): string {
+  const body = parsedJson(text);
   const reason = isMap(body) ? body['reason'] : undefined;
   return typeof reason === 'string' ? printable(reason) : 'it answers 503';
 }

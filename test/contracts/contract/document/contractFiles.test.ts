@@ -1,9 +1,12 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Documents } from '../../../../gateway/contracts/contract/document/documents.ts';
 import type { WebLimits } from '../../../../gateway/contracts/contract/source/web.ts';
 import { temporaryFolder } from '../../../config/temporary.ts';
+import { runIn } from '../../../process/cli/io.ts';
+import { startForwardProxy } from '../../../support/forwardProxy.ts';
 import { drinkOf, errorMessage, open, referring, write } from './openContract.ts';
 
 const servers: Server[] = [];
@@ -13,6 +16,7 @@ afterEach(() => {
     server.closeAllConnections();
     server.close();
   }
+  vi.unstubAllEnvs();
 });
 
 async function serve(listener: RequestListener): Promise<string> {
@@ -137,6 +141,60 @@ describe('with remote $refs allowed', () => {
     expect(await reasonFor(`${base}/a.yaml`)).toBe('cannot be fetched: ECONNREFUSED');
   });
 
+  it('a compressed document is decoded, within the limit of its size', async () => {
+    const text = `type: number\n# ${'x'.repeat(10_000)}\n`;
+    const base = await serve((req, res) => {
+      expect(req.headers['accept-encoding']).toBe('gzip, deflate, br');
+      const coding = req.url?.slice(1) ?? '';
+      const body = coding === 'br' ? brotliCompressSync(text) : gzipSync(text);
+      res.writeHead(200, { 'content-encoding': coding }).end(body);
+    });
+    for (const coding of ['gzip', 'br'])
+      expect(drinkOf(await openReferring(`${base}/${coding}`)).value).toEqual({ type: 'number' });
+    expect(await reasonFor(`${base}/gzip`, { maxBytes: 4000 })).toContain('at most 0.0 MiB are read');
+    expect(await reasonFor(`${base}/compress`)).toBe('has an unknown or wrong content coding');
+  });
+
+  it('the proxy of the environment is used, except for the hosts of NO_PROXY', async () => {
+    const { requested, listener } = site({ '/a.yaml': 'type: number\n' });
+    const base = await serve(listener);
+    const { port } = new URL(base);
+    const proxy = await startForwardProxy({ 'contracts.example': Number(port) });
+    vi.stubEnv('HTTP_PROXY', proxy.url);
+    vi.stubEnv('NO_PROXY', '127.0.0.1');
+    expect(drinkOf(await openReferring('http://contracts.example/a.yaml')).value).toEqual({ type: 'number' });
+    expect(proxy.requested).toEqual(['GET http://contracts.example/a.yaml']);
+    expect(drinkOf(await openReferring(`${base}/a.yaml`)).value).toEqual({ type: 'number' });
+    expect([proxy.requested.length, requested.length]).toEqual([1, 2]);
+  });
+
+  it('https: documents are requested with CONNECT', async () => {
+    const proxy = await startForwardProxy({}, { refusing: 403 });
+    vi.stubEnv('HTTPS_PROXY', proxy.url);
+    expect(await reasonFor('https://contracts.example/a.yaml')).toBe('cannot be fetched: the proxy answers 403');
+    expect(proxy.requested).toEqual(['CONNECT contracts.example:443']);
+  });
+
+  it('a private address is refused where only public networks are allowed, also after a redirect', async () => {
+    const { requested, listener } = site({ '/a.yaml': 'type: number\n' });
+    const base = await serve(listener);
+    const { port } = new URL(base);
+    const named = `http://localhost:${port}/a.yaml`;
+    const refused = /^cannot be fetched: the address (?:127\.0\.0\.1|::1) is not public$/;
+    for (const url of [`${base}/a.yaml`, named]) expect(await reasonFor(url, { networks: 'public' })).toMatch(refused);
+    // The first host is only reached through the proxy, so its address is unknown here.
+    const redirecting = site({ '/literal': `to ${base}/a.yaml`, '/named': `to ${named}` });
+    const proxy = await startForwardProxy({
+      'contracts.example': Number(new URL(await serve(redirecting.listener)).port),
+    });
+    vi.stubEnv('HTTP_PROXY', proxy.url);
+    vi.stubEnv('NO_PROXY', 'localhost');
+    for (const path of ['literal', 'named'])
+      expect(await reasonFor(`http://contracts.example/${path}`, { networks: 'public' })).toMatch(refused);
+    expect(redirecting.requested).toEqual(['/literal', '/named']);
+    expect(requested).toEqual([]);
+  });
+
   it('a password in a URL is masked', async () => {
     const words = await reasonFor('http://barista:s3cret@127.0.0.1:1/a.yaml');
     expect(words).toContain('http://***@127.0.0.1:1/a.yaml');
@@ -172,4 +230,23 @@ it('without permission nothing is fetched', async () => {
   const documents = await open('x.json', folder);
   expect(await errorMessage(() => drinkOf(documents))).toContain('is on the web, and is not fetched');
   expect(requested).toEqual([]);
+});
+
+it('compat refuses private addresses with --remote-networks public', async () => {
+  const { requested, listener } = site({ '/a.yaml': 'type: number\n' });
+  const folder = temporaryFolder();
+  const ref = `${await serve(listener)}/a.yaml`;
+  const path = {
+    get: { responses: { 200: { description: '', content: { 'application/json': { schema: { $ref: ref } } } } } },
+  };
+  const contract = { openapi: '3.1.0', info: { title: 'Drinks', version: '1' }, paths: { '/drinks': path } };
+  write(folder, { 'old.json': JSON.stringify(contract), 'new.json': JSON.stringify({ ...contract, tags: [] }) });
+  const compared = await runIn(folder, ['compat', 'old.json', 'new.json', '--allow-remote']);
+  expect([compared.code, requested.length]).toEqual([0, 2]);
+  const args = ['compat', 'old.json', 'new.json', '--allow-remote', '--remote-networks', 'public'];
+  const { code, stderr } = await runIn(folder, args);
+  expect([code, requested.length]).toEqual([2, 2]);
+  expect(stderr).toContain(
+    'cannot be fetched: the address 127.0.0.1 is not public.  Allow it with --remote-networks any, or keep a local copy.',
+  );
 });
