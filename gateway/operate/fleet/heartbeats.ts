@@ -118,9 +118,10 @@ export class Heartbeats {
       // What the file of the ledger has: it is older than what this thread knows, but may be from an earlier run.
       this.#acknowledged ??= acknowledged;
       // While its ledger could not be opened, the gateway had a temporary id. It gets its lasting id in the same transaction in which
-      // the temporary one leaves: otherwise the others could see only that it has left, although it serves clients.
+      // the temporary one leaves: otherwise the others could see only that it has left, although it serves clients. A run whose ledger
+      // file was removed does not leave: counts that waited in the file are lost, so the run stays open.
       reason = await this.#store.transaction(async (sql) => {
-        await former?.leave(undefined, sql);
+        if (former?.isContinuedBy(identity)) await former.leave(undefined, sql);
         return membership.writeHeartbeat(state, this.#acknowledged, sql);
       });
       this.#membership = membership;

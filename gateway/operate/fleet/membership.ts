@@ -189,6 +189,14 @@ export class Membership {
     return this.#givenIdentity.instance === instance && this.#givenIdentity.epoch === epoch;
   }
 
+  /**
+   * Whether the counts of this run are not lost if `next` follows it: they are in the same ledger file. They are also not lost if this
+   * run had a temporary id, because then there was no file, and they are still in memory.
+   */
+  isContinuedBy({ instance, previous }: GatewayIdentity): boolean {
+    return this.#givenIdentity.instance !== instance || (previous?.epoch ?? 0) >= this.#givenIdentity.epoch;
+  }
+
   /** The id of the row of this gateway. */
   get instance(): string {
     return this.#currentIdentity.instance;

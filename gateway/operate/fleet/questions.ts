@@ -6,6 +6,7 @@ import { earliestOf, type ServingReport } from '../../usage/observability/report
 import { stageWithWaivers } from '../../versions/lifecycle/stage.ts';
 import { type FleetView, monotonicNow } from './fleetView.ts';
 import type { GatewayRow, GatewayState, VersionLoad } from './membership.ts';
+import { RepeatedTimes } from './repeatedTimes.ts';
 import { type CountedCalls, type CountsQuestion, countingNotes, type UnsentCounts, unsentCalls } from './unsent.ts';
 
 /** A gateway reads the rows of the others at least this often, because a question may be in them. */
@@ -58,6 +59,7 @@ export class CountsQuestions {
   #lastId = 0;
   /** The questions in the rows of other gateways, by the id of the gateway. */
   #questionsOfOthers: ReadonlyMap<string, CountsQuestion> = new Map();
+  readonly #repeatedTimes = new RepeatedTimes();
   /** Resolves when the rows of the other gateways are read. */
   #nextRead = Promise.withResolvers<void>();
 
@@ -68,6 +70,7 @@ export class CountsQuestions {
   /** A question about the calls that ended before now. */
   createQuestion(): CountsQuestion {
     this.#lastId = Math.max(this.#options.view.now, this.#lastId + 1);
+    this.#repeatedTimes.watch();
     return { id: this.#lastId, at: Date.now() };
   }
 
@@ -79,6 +82,10 @@ export class CountsQuestions {
   /** Which calls of this gateway are counted in the store. `at`: the time of the report, epoch ms. */
   countedCalls({ unsentSince = {}, workers }: ServingReport, at: number): CountedCalls {
     const { unsentCounts } = this.#options;
+    // If the clock was set back, calls from before a question may have a later time than the question.
+    this.#repeatedTimes.watch();
+    const earliest = (time: number): number => this.#repeatedTimes.earliest(time);
+    const unsentByVersion = Object.entries(earliestOf([unsentSince, unsentCounts.calls]));
     const unresponsiveTimes = workers.flatMap(({ unresponsiveSince: since }) =>
       since === undefined ? [] : since - flushMs,
     );
@@ -91,9 +98,9 @@ export class CountsQuestions {
       at,
       // Leaves out questions that were read after this report was made.
       answers: Object.fromEntries([...this.#questionsOfOthers].filter(([, question]) => question.at < at)),
-      unsent: earliestOf([unsentSince, unsentCounts.calls]),
+      unsent: Object.fromEntries(unsentByVersion.map(([version, time]) => [version, earliest(time)])),
       // The versions of these unsent calls are not known, so they may be calls of all versions.
-      all: unsentTimes.length === 0 ? undefined : Math.min(...unsentTimes),
+      all: unsentTimes.length === 0 ? undefined : earliest(Math.min(...unsentTimes)),
     };
   }
 
@@ -159,6 +166,7 @@ export class CountsQuestions {
     this.#nextRead.resolve();
     this.#nextRead = Promise.withResolvers();
     const earlierQuestions = this.#questionsOfOthers;
+    this.#repeatedTimes.watch();
     const at = Date.now();
     const askers = this.#others.flatMap(({ instance, questionId: id }) => (id === undefined ? [] : [{ instance, id }]));
     this.#questionsOfOthers = new Map(

@@ -44,6 +44,8 @@ export class UnsentCounts {
   #newLosses: readonly Loss[] = [];
   /** The same, in the outbox. */
   #waitingLosses: readonly Loss[] = [];
+  /** The run of the ledger at the last report. */
+  #epoch: number | undefined;
 
   /** `since`: no call in the batch ended before it, epoch ms. */
   add(batch: UsageBatch, since: number): void {
@@ -61,6 +63,9 @@ export class UnsentCounts {
   onOutbox({ epoch, oldest, newest, since, losses = [] }: QueueState, hasWrittenAll: boolean): void {
     this.#waitingLosses = losses;
     if (hasWrittenAll) this.#newLosses = [];
+    // The ledger may be another file now. Counts that waited in the former one are lost, and the first batch of the new run tells it.
+    if (this.#inOutbox && newest && epoch !== this.#epoch) this.#inOutbox = { ...this.#inOutbox, last: newest };
+    this.#epoch = epoch;
     this.earlierRunUnsentSince = oldest !== undefined && oldest.epoch !== epoch ? since : undefined;
     if (this.#inOutbox && (oldest === undefined || isBefore(this.#inOutbox.last, oldest))) this.#inOutbox = undefined;
     if (this.#inOutbox || !hasWrittenAll || this.#notInOutbox.size === 0) return;

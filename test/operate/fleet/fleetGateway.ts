@@ -26,6 +26,8 @@ export interface FleetGatewayOptions {
   readonly folder?: string;
   /** How far its clock is ahead, ms. */
   readonly clockOffset?: number;
+  /** A file with this difference, which the test may change at any time. */
+  readonly clockFile?: string;
 }
 
 // Short, so that tests wait little. A machine that is busy must not make a gateway look silent.
@@ -44,10 +46,15 @@ export async function startFleetGateway(options: FleetGatewayOptions): Promise<F
 }
 
 /** Starts a gateway with the routes.yaml in this folder, and does not wait until it serves clients. It is ended after the test. */
-export function startProcess(folder: string, { clockOffset }: Pick<FleetGatewayOptions, 'clockOffset'> = {}): Running {
-  const clock = clockOffset === undefined ? [] : ['--import', './test/support/clockOffset.mjs'];
+export function startProcess(
+  folder: string,
+  { clockOffset, clockFile }: Pick<FleetGatewayOptions, 'clockOffset' | 'clockFile'> = {},
+): Running {
+  const hasOwnClock = clockOffset !== undefined || clockFile !== undefined;
+  const clock = hasOwnClock ? ['--import', './test/support/clockOffset.mjs'] : [];
   const args = [...clock, gatewayMain, 'start', '--config', join(folder, 'routes.yaml')];
-  return run(process.execPath, args, { CLOCK_OFFSET_MS: String(clockOffset ?? 0) });
+  const file = clockFile === undefined ? {} : { CLOCK_OFFSET_FILE: clockFile };
+  return run(process.execPath, args, { CLOCK_OFFSET_MS: String(clockOffset ?? 0), ...file });
 }
 
 /**

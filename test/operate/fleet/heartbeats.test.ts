@@ -147,6 +147,22 @@ it('a gateway whose ledger could not be opened at first is not left behind as a 
   expect((await states()).map(({ hasLeft }) => hasLeft)).toEqual([true, false]);
 });
 
+it.each([
+  ['calls may be missing after the file of a ledger was removed', undefined, 1],
+  ['no call is missing after a ledger was opened again', { epoch: 1, closed: false, until: Date.now() }, 0],
+])('%s', async (_name, previous, missing) => {
+  const { beat } = beating();
+  const own = identity('gw-1');
+  const runs = () => sql.query(`SELECT 1 FROM ${schemaName}.runs WHERE instance = '${own.instance}'`);
+  beat(busy, own);
+  await eventually(async () => expect(await runs()).toHaveLength(1));
+  beat(busy, { ...own, epoch: 2, previous });
+  await eventually(async () => expect(await runs()).toHaveLength(2));
+  const losses = await sql.query(`SELECT * FROM ${schemaName}.losses WHERE reason LIKE 'Gateway gw-1 ended without%'`);
+  expect(losses).toHaveLength(missing);
+  await sql.query(`TRUNCATE ${schemaName}.runs`);
+});
+
 describe('with fleet.members', () => {
   const members = async () => ({ host: 'localhost', port: Number(new URL(await refusedUrl()).port) });
 

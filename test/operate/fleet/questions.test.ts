@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
@@ -6,12 +8,14 @@ import { importLedger } from '../../../gateway/operate/fleet/importLedger.ts';
 import { Postgres } from '../../../gateway/operate/fleet/postgres.ts';
 import { CountsQuestions } from '../../../gateway/operate/fleet/questions.ts';
 import { UnsentCounts } from '../../../gateway/operate/fleet/unsent.ts';
+import { temporaryFolder } from '../../config/temporary.ts';
 import { okAnswer, startBackend } from '../../support/backend.ts';
 import { eventually } from '../../support/eventually.ts';
 import { day, ledgerWith, row } from '../../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { type FleetGateway, quick, startFleetGateway, writeMountedRoutes } from './fleetGateway.ts';
 import { gatewayRow } from './gatewayRow.ts';
+import { query } from './startMember.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -25,8 +29,18 @@ const settings = { retire: { quiet: '1h', ignore_clients: ['probe'] }, guard: { 
 const fleet = { ...quick, silent_after: '1h' };
 // Longer than a busy machine needs to start a process.
 
+/** Batches wait until the end of the test, heartbeats do not. */
+async function lockBatches(store: string): Promise<Client> {
+  const locked = new Client(store);
+  await locked.connect();
+  onTestFinished(() => locked.end());
+  await locked.query('BEGIN');
+  await locked.query('LOCK TABLE version_gateway.writers IN EXCLUSIVE MODE');
+  return locked;
+}
+
 /** Two gateways whose ledger covers two days without a call of the versions. The second one has two workers. */
-async function startTwo({ heartbeat = quick.heartbeat } = {}) {
+async function startTwo({ heartbeat = quick.heartbeat, clockFile }: { heartbeat?: string; clockFile?: string } = {}) {
   const store = await server.database();
   const { file, ledger } = ledgerWith([row('v9', 'user-agent:curl', Date.now())], Date.now() - 2 * day);
   ledger.close();
@@ -48,6 +62,7 @@ async function startTwo({ heartbeat = quick.heartbeat } = {}) {
       routes,
       settings: { ...settings, gateway: { ...gateway, workers: 2 } },
       fleet: { ...fleet, heartbeat },
+      ...(clockFile !== undefined && { clockFile }),
     }),
   ]);
   await eventually(async () =>
@@ -133,12 +148,7 @@ it('the guard knows a call that ended at another gateway before the edit', async
 it('the answer is not yet while a gateway has a call that it cannot send', async () => {
   const { store, one, two } = await startTwo();
   await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'yes' }));
-  const locked = new Client(store);
-  await locked.connect();
-  onTestFinished(() => locked.end());
-  await locked.query('BEGIN');
-  // Batches wait, heartbeats do not.
-  await locked.query('LOCK TABLE version_gateway.writers IN EXCLUSIVE MODE');
+  const locked = await lockBatches(store);
   await call(two, 'v1');
   expect(await verdictOf(one, 'v1')).toMatchObject({
     answer: 'not yet',
@@ -148,6 +158,34 @@ it('the answer is not yet while a gateway has a call that it cannot send', async
   });
   await locked.query('ROLLBACK');
   await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'no' }));
+});
+
+it('the answer is not yet if a clock is set back while a gateway has a call that it cannot send', async () => {
+  const clockFile = join(temporaryFolder(), 'clock');
+  writeFileSync(clockFile, '0');
+  const { store, one, two } = await startTwo({ clockFile });
+  await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'yes' }));
+  const locked = await lockBatches(store);
+  await call(two, 'v1');
+  // By this clock, the call is later than the question.
+  writeFileSync(clockFile, '-4000');
+  for (const gateway of [one, two])
+    expect(await verdictOf(gateway, 'v1')).toMatchObject({ answer: 'not yet', reasons: [{ code: 'calls_unsent' }] });
+  await locked.query('ROLLBACK');
+  await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'no' }));
+});
+
+it('the answer is not yet after a ledger file was removed in which counts waited', async () => {
+  const { store, one, two } = await startTwo();
+  await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'yes' }));
+  await lockBatches(store);
+  await call(two, 'v1');
+  const waiting = `SELECT 1 FROM version_gateway.gateways WHERE name = 'gw-2' AND spooled > 0`;
+  await eventually(async () => expect((await query(store, waiting)).length).toBe(1));
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(two.folder, `usage.db${suffix}`), { force: true });
+  await two.printed(/was open when it was removed or replaced/);
+  // The first batch of the new file, which tells it, waits, too.
+  for (const gateway of [one, two]) expect(await verdictOf(gateway, 'v1')).toMatchObject({ answer: 'not yet' });
 });
 
 it('the answer is not yet while a worker of another gateway does not answer', async () => {

@@ -65,6 +65,17 @@ describe('counts that the store may not have', () => {
     expect([counts.calls, counts.lossesSince]).toEqual([{}, undefined]);
   });
 
+  it('stay until the store has a later batch, if their ledger file was removed', () => {
+    const counts = new UnsentCounts();
+    counts.add([row('v1', 'a', now)], 100);
+    counts.onOutbox(queue(3), true);
+    // The first batch of the new file tells that coverage restarts.
+    counts.onOutbox({ ...queue(1), epoch: 8, oldest: batch(1, 8), newest: batch(1, 8) }, true);
+    expect(counts.calls).toEqual({ v1: 100 });
+    counts.onOutbox({ ...queue(2), epoch: 8, oldest: batch(2, 8), newest: batch(2, 8) }, true);
+    expect(counts.calls).toEqual({});
+  });
+
   it('may be of an earlier run', () => {
     const counts = new UnsentCounts();
     counts.onOutbox({ ...queue(1), oldest: batch(9, 6) }, true);
