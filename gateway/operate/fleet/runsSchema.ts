@@ -128,8 +128,9 @@ export const runsOfGateways = (schema: string): string => `
       ELSIF 'server_tables' = ANY (moved) AND EXISTS (SELECT 1 FROM ${schema}.gateways WHERE left_at IS NULL AND gone_at IS NULL) THEN
         -- Other gateways may have run after the dump, and left. None of those that the dump has can know of them.
         reason := 'The shared store was restored from a dump that was made while gateways ran: counts may be missing.';
-      ELSIF known_beat = 0 THEN
-        -- This gateway has found everything that it remembers. Each of the others may have run later: it is silent until it does the same.
+      ELSIF known_beat = 0 OR at - ${epochMs('own.heard')} > COALESCE((own.report->>'silent_after')::float8, 10000) THEN
+        -- This gateway has found everything that it remembers, but it did not run until now, or was cut off from the store. Each of the
+        -- others may have run later: it is silent until it does the same.
         UPDATE ${schema}.gateways SET left_at = NULL WHERE left_at IS NOT NULL AND instance <> this_instance;
       END IF;
     END IF;

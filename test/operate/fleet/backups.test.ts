@@ -112,6 +112,29 @@ describe('no yes', () => {
     await eventually(() => expectNoYes(one, { ...fleet, store }, setBack));
   });
 
+  it('after such a promotion, if the gateway that finds it was cut off while another one ran', async () => {
+    const primary = await startServer();
+    const { fleet, proxy, store, one, two } = await startBehindProxy(primary);
+    const leave = async (gateway: typeof two) => {
+      await kill(gateway, 'SIGTERM');
+      await waitForState(fleet.store, 'gw-2', 'left_at IS NOT NULL');
+    };
+    await leave(two);
+    const { link, standby } = await startStandby(primary);
+    proxy.cut();
+    await caughtUp(primary, standby);
+    link.cut();
+    const again = await fleet.start('gw-2', { folder: two.folder });
+    await call(again);
+    await leave(again);
+    await waitForState(fleet.store, 'gw-1', `heard < now() - interval '5 s'`);
+    await primary.crash();
+    await standby.promote();
+    proxy.redirect(standby.port);
+    proxy.restore();
+    await eventually(() => expectNoYes(one, { ...fleet, store }, /gw-2 has not been heard/));
+  });
+
   it('after the store was restored from a dump while the gateways ran', async () => {
     const { fleet, proxy, one, two } = await startBehindProxy(server);
     const restore = await dump(fleet.store, { recreate: true });
