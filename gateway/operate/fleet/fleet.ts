@@ -184,6 +184,7 @@ export class Fleet {
       // events.once() would throw if the thread ends with an error.
       const ended = new Promise((resolve) => worker.once('exit', resolve));
       await Promise.race([this.#ledger.flush(), sleep(ms, undefined, { ref: false })]);
+      this.member.announceLastRun();
       this.#announceOldest();
       const remainingMs = Math.max(0, deadline - performance.now());
       this.#send({ kind: 'stop', ms: remainingMs, unwrittenRows: this.#ledger.unwrittenRows });
@@ -274,6 +275,7 @@ export class Fleet {
     if (message.kind === 'started') {
       this.#announcedOldest = undefined;
       this.#announceOldest();
+      this.member.onThreadStarted();
     } else if (message.kind === 'store') this.#onStoreChange(message.problem);
     else if (message.kind === 'unusable') this.#onStoreChange(message.reason);
     else if (message.kind === 'sent') {

@@ -82,6 +82,8 @@ export class FleetMember {
   #heartbeatTimer: NodeJS.Timeout | undefined;
   #readTimer: NodeJS.Timeout | undefined;
   #sentHeartbeats = 0;
+  /** What the last heartbeat contained. */
+  #lastSent: { readonly snapshot: Snapshot; readonly identity: GatewayIdentity } | undefined;
   /** Why `fleet.members` does not tell which gateways run; undefined: it does. */
   #membersProblem: string | undefined = 'it was not looked up yet';
   #lastCommandId = 0;
@@ -262,6 +264,23 @@ export class FleetMember {
     return fleetJson(this.view, { instance: this.#self, ...this.#spooledRows() });
   }
 
+  /** Called when a thread of the fleet has started: it has no heartbeat to write until it gets one. */
+  onThreadStarted(): void {
+    this.#sendHeartbeat().catch(() => {});
+  }
+
+  /**
+   * Called before the last counts are sent. If the ledger was opened since the last heartbeat, sends another one: the counts of a run are
+   * sent only after a heartbeat of this run.
+   */
+  announceLastRun(): void {
+    const { instance, epoch } = this.#ownOutbox;
+    if (!this.#lastSent) return;
+    const { snapshot, identity } = this.#lastSent;
+    if (instance === identity.instance && epoch === identity.epoch) return;
+    this.#sendState(snapshot, { versions: [], workers: [] }, { at: Date.now(), ready: false });
+  }
+
   stop(): void {
     clearInterval(this.#heartbeatTimer);
     clearInterval(this.#readTimer);
@@ -334,6 +353,7 @@ export class FleetMember {
       counted: this.#questions.countedCalls(report, at),
       questionId: this.#questions.questionId,
     };
+    this.#lastSent = { snapshot, identity };
     send({ kind: 'heartbeat', identity, state, acknowledged });
   }
 

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { acceptedRecord, configHash } from '../../../gateway/config/acceptedConfig.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
+import type { Snapshot } from '../../../gateway/config/snapshot.ts';
 import { Fleet } from '../../../gateway/operate/fleet/fleet.ts';
+import type { ServingGateway } from '../../../gateway/operate/fleet/fleetMember.ts';
 import { Postgres } from '../../../gateway/operate/fleet/postgres.ts';
 import { writeSharedConfig } from '../../../gateway/operate/fleet/sharedConfig.ts';
 import { ThreadedLedger } from '../../../gateway/usage/ledger/threadedLedger.ts';
@@ -37,6 +39,19 @@ it('starts while the store is down, and reports the loss and the return of the s
   ]);
 });
 
+/** A gateway without requests. */
+function servingGateway(current: Snapshot): ServingGateway {
+  return {
+    source: { current },
+    readUsage: async () => ({ calls: () => undefined }),
+    onAccepted: () => {},
+    clock: { now: Date.now },
+    ready: () => true,
+    report: async () => ({ versions: [], workers: [] }),
+    flush: async () => true,
+  };
+}
+
 it('starts another thread if the thread ends', async () => {
   const { fleet, notices } = await startMember(await server.database(), {
     worker: new URL('./endingFleetWorker.ts', import.meta.url),
@@ -48,6 +63,18 @@ it('starts another thread if the thread ends', async () => {
     ]),
   );
   expect(fleet.isStoreUp).toBe(true);
+});
+
+it('a new thread is given a heartbeat at once', async () => {
+  const { fleet, notices } = await startMember(await server.database(), {
+    worker: new URL('./endingLaterWorker.ts', import.meta.url),
+    heartbeat: '10m',
+  });
+  await eventually(() => expect(fleet.member.memory).toBeDefined());
+  await fleet.member.join(servingGateway(snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' } })));
+  fleet.configure();
+  await eventually(() => expect(notices).toContainEqual(expect.stringContaining('the test ends the thread')));
+  await eventually(() => expect(fleet.member.view.problem).toBeUndefined());
 });
 
 it('stops if the thread fails at the end', async () => {
@@ -127,17 +154,12 @@ it('reports once that it cannot compare its configuration with that of the fleet
   let questions = 0;
   // The comparison at the start succeeds, the next one fails.
   await fleet.member.join({
-    source: { current },
+    ...servingGateway(current),
     readUsage: async () => {
       questions += 1;
       if (questions === 2) throw new Error('no worker answers');
       return { calls: () => undefined };
     },
-    onAccepted: () => {},
-    clock: { now: Date.now },
-    ready: () => true,
-    report: async () => ({ versions: [], workers: [] }),
-    flush: async () => true,
   });
   const about = 'compared with the configuration of the fleet';
   await eventually(() =>

@@ -139,3 +139,20 @@ it('no yes if the store is lost while a gateway takes its lasting id', async () 
   await call(two);
   await expectNeverYes(one, fleet);
 });
+
+it('a gateway that stops directly after its ledger was opened leaves no silent gateway behind', async () => {
+  const fleet = await createFleet(server);
+  const folder = temporaryFolder();
+  const lock = new DatabaseSync(join(folder, 'usage.db'));
+  lock.exec('BEGIN EXCLUSIVE; CREATE TABLE other (one)');
+  // So long that only the stop tells the store of the lasting id.
+  const gateway = await fleet.start('gw-1', { folder, fleet: { heartbeat: '10m', silent_after: '1h' } });
+  await call(gateway);
+  await gateway.printed(/usage\.db cannot be written/);
+  lock.exec('ROLLBACK');
+  lock.close();
+  await gateway.printed(/usage\.db can be written again/);
+  await kill(gateway, 'SIGTERM');
+  const rows = await query(fleet.store, `SELECT name, left_at IS NULL AS is_silent FROM ${schemaName}.gateways`);
+  expect(rows).toEqual(Array(2).fill({ name: 'gw-1', is_silent: false }));
+});
