@@ -155,6 +155,7 @@ export function fleetOf(
   return {
     status: () => ({ ...fleetJson({ problem: undefined, now, instances }), ...changes }),
     refusal,
+    readGateways: async () => true,
     stopBlockers: () => [],
     facts: () => ({ heard: instances.length, inFlight: 0, waiting: 0, gaps: [], remarksOnUnsent: [], notes: [] }),
     createCountsQuestion: () => ({ id: now, at: now }),

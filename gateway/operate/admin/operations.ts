@@ -16,7 +16,7 @@ import type { FeatureStatusJson } from './statusJson.ts';
 
 export type FleetOperations = Pick<
   FleetMember,
-  'status' | 'refusal' | 'stopBlockers' | 'facts' | 'forget' | 'createCountsQuestion' | 'awaitCounts'
+  'status' | 'refusal' | 'readGateways' | 'stopBlockers' | 'facts' | 'forget' | 'createCountsQuestion' | 'awaitCounts'
 >;
 
 /** The result of a reload. An invalid file (`faulty`) and a refused edit change nothing. */

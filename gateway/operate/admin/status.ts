@@ -30,13 +30,14 @@ export async function statusJson({ source, operations, lastUse, traffic }: Admin
   const reported = await live.report({ withMetrics: isSampleDue });
   if (isSampleDue) traffic.add(reported);
   const report = await lastUse.addTo(reported, source.current, clock.now());
+  const blockersInFleet = await askFleet(live.fleet, source.current, report, clock.now());
   const ofFeatures: FeatureStatusJson = Object.assign({}, ...features.map((feature) => feature.status?.()));
   return {
     gateway: gatewayStatus(operations.identity?.()),
     config: configStatus(configuration.status),
     workers: workerList(report),
     usage: ledgerStatus(live.ledger, clock.now()),
-    versions: versionList(source.current, report, clock.now(), live.fleet, configuration.status),
+    versions: versionList(source.current, report, clock.now(), blockersInFleet, configuration.status),
     traffic: trafficStatus(traffic.recent),
     ...ofFeatures,
   };
@@ -102,12 +103,34 @@ function rounded(ms: number | undefined): number | null {
   return ms === undefined ? null : Number(ms.toPrecision(3));
 }
 
+/** What other gateways need the backends of a version for. */
+type BlockersInFleet = (
+  version: string,
+  targets: readonly { readonly url: string }[],
+  isAdapted: boolean,
+) => readonly StopBlocker[];
+
+/** Undefined: the gateway is not in a fleet. While no version has ended, no backend is safe to stop, so the store is not asked. */
+async function askFleet(
+  fleet: FleetOperations | undefined,
+  snapshot: Snapshot,
+  { versions }: ServingReport,
+  now: number,
+): Promise<BlockersInFleet | undefined> {
+  if (fleet === undefined) return undefined;
+  const mayBeSafe =
+    versions.some(({ name }) => !snapshot.versions.has(name)) ||
+    snapshot.sortedVersions.some((version) => hasEnded(version, now));
+  const areRead = !mayBeSafe || (await fleet.readGateways());
+  return (version, targets, isAdapted) => fleet.stopBlockers(version, targets, isAdapted, areRead);
+}
+
 /** The versions of routes.yaml, and removed ones that still have requests in flight. */
 function versionList(
   snapshot: Snapshot,
   report: ServingReport,
   now: number,
-  fleet: FleetOperations | undefined,
+  blockersInFleet: BlockersInFleet | undefined,
   { formerTargets = new Map() }: ConfigStatus,
 ): VersionJson[] {
   const { sortedVersions, versions } = snapshot;
@@ -120,13 +143,12 @@ function versionList(
     versionReport: VersionReport | undefined,
   ): VersionJson => {
     const targets = version?.targets ?? versionReport?.targets ?? [];
-    const hasEnded = version === undefined || stageOf(version, now) === 'retired' || isServedByAdapter(version, now);
-    const former = hasEnded ? (formerTargets.get(name) ?? []) : [];
-    const blockers = blockersOf(name, [...targets, ...former], snapshot, report, now, fleet);
+    const former = hasEnded(version, now) ? (formerTargets.get(name) ?? []) : [];
+    const blockers = blockersOf(name, [...targets, ...former], snapshot, report, now, blockersInFleet);
     return {
       ...versionStatus(name, version, versionReport, now, {
         isInFlightKnown,
-        isInFleet: fleet !== undefined,
+        isInFleet: blockersInFleet !== undefined,
         blockers,
       }),
       unreachable: unreachable.has(name),
@@ -152,7 +174,7 @@ function blockersOf(
   snapshot: Snapshot,
   report: ServingReport,
   now: number,
-  fleet: Pick<FleetOperations, 'stopBlockers'> | undefined,
+  blockersInFleet: BlockersInFleet | undefined,
 ): StopBlocker[] {
   const addresses = new Set(addressesOf(targets));
   const usesBackend = (others: readonly { readonly url: string }[]): boolean =>
@@ -174,7 +196,7 @@ function blockersOf(
     blockers.push({ text: `used by ${plural(open, 'open request')} of /${one.name}`, used: 'yes' });
   }
   if (targets.length === 0) blockers.push(unknownBackend);
-  return [...blockers, ...(fleet?.stopBlockers(name, targets, isAdapted) ?? [])];
+  return [...blockers, ...(blockersInFleet?.(name, targets, isAdapted) ?? [])];
 }
 
 const unknownBackend: StopBlocker = {
@@ -186,6 +208,11 @@ const unknownBackend: StopBlocker = {
 function targetsInUse(version: Version, { versions }: Snapshot, now: number): Version['targets'] {
   if (stageWithWaivers(version, now) === 'retired') return [];
   return (version.adapter?.mode === 'serve' ? versions.get(version.adapter.from) : version)?.targets ?? [];
+}
+
+/** Whether the backends of a version get no new requests. */
+function hasEnded(version: Version | undefined, now: number): boolean {
+  return version === undefined || stageOf(version, now) === 'retired' || isServedByAdapter(version, now);
 }
 
 function isServedByAdapter(version: Version, now: number): boolean {

@@ -13,7 +13,15 @@ import type { BrownoutRecord } from '../../usage/usageRow.ts';
 import type { FleetFacts } from '../../versions/retirement/facts.ts';
 import { ConfigAgreement, type ConfiguredGateway } from './configAgreement.ts';
 import { type FleetJson, fleetJson } from './fleetJson.ts';
-import { FleetView, fleetFacts, stopBlockers, unregisteredBlockers, unregisteredGaps } from './fleetView.ts';
+import {
+  FleetView,
+  fleetFacts,
+  monotonicNow,
+  stopBlockers,
+  unreadBlocker,
+  unregisteredBlockers,
+  unregisteredGaps,
+} from './fleetView.ts';
 import type { ForgetOutcome } from './forget.ts';
 import { type GatewayIdentity, type GatewayState, ownAddresses, type StoreMemory } from './membership.ts';
 import { CountsQuestions, loadsOf, type OwnQuestion, type QuestionOptions, readIntervalMs } from './questions.ts';
@@ -21,6 +29,8 @@ import type { MembershipAnswer, MembershipCommand, MembershipReport } from './wo
 
 // The store usually answers in a fraction of this time. A start, a reload or an operator does not wait longer for an answer.
 const answerMs = 5_000;
+// The same for a status. `status --wait` gives up sooner than the other commands.
+const readMs = 750;
 // A refused configuration is checked again every few heartbeats: another gateway may have accepted it, or a quiet period ended.
 const heartbeatsPerCheck = 5;
 
@@ -233,10 +243,30 @@ export class FleetMember {
       );
   }
 
-  /** Why the backends of a version are not safe to stop; empty if they are. `targets`: those that this gateway has for it. */
-  stopBlockers(version: string, targets: readonly { readonly url: string }[], isAdapted: boolean): StopBlocker[] {
+  /** Reads which gateways run now. @returns whether the store has told it in time */
+  async readGateways(): Promise<boolean> {
+    const askedAt = monotonicNow();
+    const late = sleep(readMs, 'late' as const, { ref: false });
+    this.#options.send({ kind: 'read' });
+    while (!this.view.isReadSince(askedAt) && this.view.problem === undefined)
+      if ((await Promise.race([this.#nextAnswer.promise, late])) === 'late') break;
+    return this.view.isReadSince(askedAt);
+  }
+
+  /**
+   * Why the backends of a version are not safe to stop; empty if they are. `targets`: those that this gateway has for it. `areRead`: what
+   * `readGateways` has returned. Gateways may have started since an earlier read.
+   */
+  stopBlockers(
+    version: string,
+    targets: readonly { readonly url: string }[],
+    isAdapted: boolean,
+    areRead: boolean,
+  ): StopBlocker[] {
     const { settings } = this.#options;
+    const isUnread = !areRead && this.view.problem === undefined;
     return [
+      ...(isUnread ? [unreadBlocker] : []),
       ...stopBlockers(this.view, { version, addresses: addressesOf(targets), isAdapted }),
       ...unregisteredBlockers(settings, this.#membersProblem),
     ];

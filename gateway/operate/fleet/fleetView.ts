@@ -213,6 +213,9 @@ function mayUse(text: string): StopBlocker {
   return { text, used: 'not known' };
 }
 
+/** The store did not tell in time which gateways run. */
+export const unreadBlocker = mayUse('the shared store did not tell in time which gateways run now');
+
 function unheardBlocker({ state, row, heardAgo = 0, ...instance }: FleetInstance): StopBlocker | undefined {
   const name = printableExcerpt(instance.name);
   if (row === undefined) return mayUse(`a gateway at ${name} was never heard`);

@@ -28,6 +28,7 @@ function fleetOf(
   const operations: FleetOperations = {
     status: () => fleetJson(view),
     refusal: undefined,
+    readGateways: async () => true,
     stopBlockers: (version, targets, isAdapted) =>
       stopBlockers(view, { version, addresses: addressesOf(targets), isAdapted }),
     facts: (version, quiet) => ({ ...fleetFacts(view, version, undefined, 10_000, quiet), remarksOnUnsent: [] }),

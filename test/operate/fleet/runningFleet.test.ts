@@ -3,6 +3,7 @@ import { temporaryFolder } from '../../config/temporary.ts';
 import { okAnswer, startBackend } from '../../support/backend.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freePort, type PostgresServer, startPostgres } from '../../support/postgres.ts';
+import { startTcpProxy } from '../../support/tcpProxy.ts';
 import {
   ask,
   type FleetGateway,
@@ -153,6 +154,29 @@ it('a version is safe to stop once all gateways have retired it and were heard s
   two.child.kill('SIGTERM');
   await exitOf(two);
   expect((await wait('30s')).code).toBe(0);
+});
+
+it('no version is safe to stop while the store does not tell which gateways run: one may have started', async () => {
+  const store = await server.database();
+  const proxy = await startTcpProxy(server.port);
+  // So long that no silence is the reason.
+  const fleet = { silent_after: '1h' };
+  const one = await startFleetGateway({
+    store: store.replace(`:${server.port}/`, `:${proxy.port}/`),
+    name: 'gw-1',
+    routes: retired,
+    fleet,
+  });
+  const wait = () => ask(one, 'status', '--wait', '/v1', '--timeout', '1ms');
+  await eventually(async () => expect((await wait()).code).toBe(0));
+  proxy.blackHole();
+  // It serves /v1.
+  await startFleetGateway({ store, name: 'gw-2', routes: served, fleet });
+  expect(await wait()).toMatchObject({ code: 3, stderr: expect.stringContaining('which gateways run now') });
+  proxy.restore();
+  await eventually(async () =>
+    expect(await wait()).toMatchObject({ code: 1, stderr: expect.stringContaining('gw-2 still serves it') }),
+  );
 });
 
 it('an edit that ends a version is refused while a gateway is silent or the store is down', async () => {
