@@ -333,7 +333,7 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
   }
   // `spooled`: the number of rows of counts that this ledger does not have yet.
   const { spooled, spooledSince, skewMs } = row;
-  // What is not known of a gateway that is gone is in the losses of the ledger.
+  if (state === 'gone') return goneGap(row, now, quiet);
   if (state !== 'heard') return undefined;
   if (isWrongClock(skewMs, quiet)) {
     const text = `The clock of gateway ${name} is ${differenceInWords(skewMs)}: its calls have the wrong time.`;
@@ -347,6 +347,17 @@ function gapOf(instance: FleetInstance, now: number, silentAfter: number, quiet:
   if (Math.abs(age) <= silentAfter) return undefined;
   const text = `Gateway ${name} has ${plural(spooled, 'row')} of counts that are not in this ledger yet; the oldest is from ${inLargestUnit(Math.max(age, silentAfter))} ago.`;
   return { code: 'counts_waiting', text };
+}
+
+/**
+ * The losses of the ledger have the same, but only until the gateway is heard again. It may be heard between the reading of the rows and
+ * that of the ledger, and nobody has waited for its counts.
+ */
+function goneGap({ name, endedAt, goneAt }: GatewayRow, now: number, quiet: number): Remark | undefined {
+  const ended = endedAt ?? goneAt ?? now;
+  if (now - ended >= quiet) return undefined;
+  const text = `Gateway ${printableExcerpt(name)} is gone: its calls until ${rfc3339(ended)} are not known.`;
+  return { code: 'gateway_gone', text, until: ended + quiet };
 }
 
 /** What is not known of a gateway that is gone: its calls after its last report, until it ended. */

@@ -89,7 +89,10 @@ export function quietSince(now: number, quiet: number): number {
 /** The one place that decides whether a version was called. Everything that answers asks it: a yes or a no has evidence for it. */
 export function callEvidence(facts: CallFacts): CallEvidence {
   const { now, quiet, since = quietSince(now, quiet), coverage, lastCall, problem, live } = facts;
-  const missing = [...ledgerRemarks(facts, since), ...live.gaps];
+  const ofLedger = ledgerRemarks(facts, since);
+  // The loss of a gateway that is gone may be the reason why the ledger is short.
+  const otherGaps = live.gaps.filter((gap) => !ofLedger.some(({ text }) => text.includes(gap.text)));
+  const missing = [...ofLedger, ...otherGaps];
   const pending = pendingRemarks(facts);
   const isLedgerComplete = coverage !== undefined && problem === undefined && pending.length === 0;
   const times = [lastCall, isLedgerComplete ? undefined : live.lastRemembered].filter((at) => at !== undefined);

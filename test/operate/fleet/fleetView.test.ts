@@ -8,6 +8,7 @@ import {
   unregisteredGaps,
 } from '../../../gateway/operate/fleet/fleetView.ts';
 import type { GatewayRow } from '../../../gateway/operate/fleet/membership.ts';
+import { rfc3339 } from '../../../gateway/shared/instant.ts';
 import { activeLoad, gatewayRow, retiredLoad } from './gatewayRow.ts';
 
 const now = 1_000_000_000;
@@ -332,8 +333,15 @@ describe('what is missing in the shared ledger', () => {
     ],
     ['nothing because a clock differs by less', [gatewayRow('a', now, { skewMs: -3_600_000 })], [], []],
     [
-      'nothing of a gateway that is gone: the ledger has its losses',
+      // The ledger no longer has its losses if it is heard before the ledger is read.
+      'the calls of a gateway that is gone, until it ended',
       [gatewayRow('gw-4', now - day, { goneAt: now, spooled: 1 })],
+      [],
+      [`gateway_gone: Gateway gw-4 is gone: its calls until ${rfc3339(now)} are not known.`],
+    ],
+    [
+      'nothing of a gateway that ended before',
+      [gatewayRow('gw-4', 0, { goneAt: now, endedAt: now - 7 * day })],
       [],
       [],
     ],
@@ -412,7 +420,18 @@ describe('the facts of a verdict', () => {
     ];
     view.update({ now: at, rows, unheardAddresses: [] });
     const facts = fleetFacts(view, 'v1', '', silentAfter, day);
-    expect(facts.gaps).toEqual([]);
+    expect(facts.gaps).toEqual([
+      {
+        code: 'gateway_gone',
+        text: 'Gateway lately is gone: its calls until 2026-11-23T21:10:00Z are not known.',
+        until: at + day,
+      },
+      {
+        code: 'gateway_gone',
+        text: 'Gateway reported is gone: its calls until 2026-11-23T20:10:21Z are not known.',
+        until: at - 3_579_000 + day,
+      },
+    ]);
     expect(facts.notes.map(({ code, text }) => `${code}: ${text}`)).toEqual([
       'gateway_gone: Gateway lately is gone (the machine is broken). It was last heard at 2026-11-23T20:10:00Z and was marked as gone at 2026-11-23T21:10:00Z: its calls of this time (1 h) are not known.',
       'gateway_gone: Gateway reported is gone. It was last heard at 2026-11-23T20:10:00Z and ended at 2026-11-23T20:10:21Z, as reported: its calls of this time (21 s) are not known, and 2 rows of its counts never reached this ledger.',

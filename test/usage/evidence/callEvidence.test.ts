@@ -43,6 +43,14 @@ describe('a version was called', () => {
   });
 });
 
+it('names once what both the ledger and the fleet report', () => {
+  const reason = 'Gateway gw-3 is gone: its calls are not known.';
+  const coverage = { since: now - 1_000, losses: [{ version: '', from: now - 2_000, until: now - 1_000, reason }] };
+  const gaps = [{ code: 'gateway_gone', text: reason }];
+  expect(evidence({ coverage }, { gaps }).missing.map(({ code }) => code)).toEqual(['ledger_short']);
+  expect(evidence({}, { gaps }).missing).toEqual(gaps);
+});
+
 it('names why the ledger is short, and the part of the period that it covers', () => {
   const loss = { version: 'v1', from: now - 3_700_000, until: now - 3_600_000, reason: 'A worker was killed.' };
   const found = evidence({ coverage: { since: loss.until, losses: [loss] } });
