@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { openContract } from '../../gateway/contract/document/open.ts';
 import { compareContracts } from '../../gateway/contracts/compat/diff/contracts.ts';
 import { findingsOf, hasBreakingFinding } from '../../gateway/contracts/compat/judge/findings.ts';
 import { defaultLevelOf } from '../../gateway/contracts/compat/rules/rules.ts';
-import { openContract } from '../../gateway/contracts/contract/document/open.ts';
 
 // Runs the contract check on pairs of contracts and compares each result with the expected one. The file manifest.json of a folder
 // lists the pairs. Prints a score for each group of pairs with the same `tier`.

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { PreparedAdapter } from '../../gateway/config/adapterSettings.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
-import { checkCodeOf } from '../../gateway/contracts/contract/schema/validator.ts';
+import { checkCodeOf } from '../../gateway/contract/schema/validator.ts';
 import { keepYoungGenerationSmall } from '../../gateway/process/cli/start/process.ts';
 import { alternate, type Variant } from '../support/alternation.ts';
 import { path } from '../support/workload.ts';

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { compileFunction } from 'node:vm';
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { JsonValue, PreparedAdapter } from '../../config/adapterSettings.ts';
+import { schemaRegExp } from '../../contract/schema/patterns.ts';
 import { pointerToken } from '../../shared/json.ts';
-import { schemaRegExp } from '../contract/schema/patterns.ts';
 import { mustKeepNumbers, parseKeepingNumbers } from './exactJson.ts';
 import { AdaptationError } from './transform.ts';
 

@@ -1,10 +1,10 @@
 import type { AdaptedRoute, Operation } from '../../config/adapterSettings.ts';
 import type { Path } from '../../config/fault.ts';
-import { Documents } from '../contract/document/documents.ts';
-import { type Route, routesOf } from '../contract/routes.ts';
-import { JsonSchemas, type NamedSchemas, refPrefix, type SubSchema } from '../contract/schema/jsonSchema.ts';
-import { schemaPolicies } from '../contract/schema/policies.ts';
-import { SchemaValidator } from '../contract/schema/validator.ts';
+import { Documents } from '../../contract/document/documents.ts';
+import { type Route, routesOf } from '../../contract/routes.ts';
+import { JsonSchemas, type NamedSchemas, refPrefix, type SubSchema } from '../../contract/schema/jsonSchema.ts';
+import { schemaPolicies } from '../../contract/schema/policies.ts';
+import { SchemaValidator } from '../../contract/schema/validator.ts';
 import { type ParameterParts, parameterObject, parametersIn } from './parameters.ts';
 import { fromEntries, mayBeJson, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './plainParts.ts';
 

@@ -1,11 +1,11 @@
 import type { Path } from '../../config/fault.ts';
 import { valueAt } from '../../config/source.ts';
+import { keysTo } from '../../contract/document/located.ts';
+import { regExpOf } from '../../contract/schema/patterns.ts';
 import type { Change, PathStep } from '../compat/diff/change.ts';
 import type { Finding } from '../compat/judge/findings.ts';
 import { predicateOf, type RuleId } from '../compat/rules/rules.ts';
 import { subjectOf } from '../compat/rules/words.ts';
-import { keysTo } from '../contract/document/located.ts';
-import { regExpOf } from '../contract/schema/patterns.ts';
 
 /** A finding about an adapted route, in words for the author of the adapter. */
 export interface JudgedFinding {

@@ -1,6 +1,6 @@
-import { alternativesOf, listOf } from '../contract/schema/alternatives.ts';
-import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
-import { canonicalJson, isEqual } from '../contract/schema/keywords.ts';
+import { alternativesOf, listOf } from '../../contract/schema/alternatives.ts';
+import type { NamedSchemas, PlainSchema, SubSchema } from '../../contract/schema/jsonSchema.ts';
+import { canonicalJson, isEqual } from '../../contract/schema/keywords.ts';
 
 /**
  * The schema without `$ref`, `allOf`, `oneOf` and `anyOf`: one schema per alternative. A value is valid if it is valid for

@@ -1,6 +1,6 @@
 import type { JsonValue, Operation } from '../../config/adapterSettings.ts';
-import { listOf } from '../contract/schema/alternatives.ts';
-import type { PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
+import { listOf } from '../../contract/schema/alternatives.ts';
+import type { PlainSchema, SubSchema } from '../../contract/schema/jsonSchema.ts';
 import { jsonTypeOf, kindInWords, listedValuesOf, propertiesOf, typesOf, valuesSchema } from './branches.ts';
 import { conversionOf, decimalOf } from './conversions.ts';
 import { limitsLength, sampleTextsFor } from './patternTexts.ts';

@@ -1,9 +1,9 @@
 import type { AdaptedRoute } from '../../config/adapterSettings.ts';
 import { parseConfig } from '../../config/load.ts';
+import { CompareError } from '../../contract/failure.ts';
+import type { Route } from '../../contract/routes.ts';
+import type { SubSchema } from '../../contract/schema/jsonSchema.ts';
 import { printable } from '../../shared/text.ts';
-import { CompareError } from '../contract/failure.ts';
-import type { Route } from '../contract/routes.ts';
-import type { SubSchema } from '../contract/schema/jsonSchema.ts';
 import { contentOf, entryFor } from './adaptedParts.ts';
 import type { AdapterReport } from './adapterFindings.ts';
 import { type DraftContext, type DraftedOperation, draftOperations, operationIdOf } from './draftOperations.ts';

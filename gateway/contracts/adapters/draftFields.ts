@@ -1,5 +1,5 @@
 import type { Keys } from '../../config/adapterSettings.ts';
-import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
+import type { NamedSchemas, PlainSchema, SubSchema } from '../../contract/schema/jsonSchema.ts';
 import { propertiesOf, requiredOf, typesOf, unionOf } from './branches.ts';
 import {
   type Certainty,

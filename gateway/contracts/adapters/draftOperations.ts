@@ -1,7 +1,7 @@
 import type { JsonValue, Keys, Operation } from '../../config/adapterSettings.ts';
-import { TooManyAlternatives } from '../contract/schema/alternatives.ts';
-import type { PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
-import { isEqual } from '../contract/schema/keywords.ts';
+import { TooManyAlternatives } from '../../contract/schema/alternatives.ts';
+import type { PlainSchema, SubSchema } from '../../contract/schema/jsonSchema.ts';
+import { isEqual } from '../../contract/schema/keywords.ts';
 import { allowsNull, branchesOf, listedValuesOf, propertiesOf, typesOf } from './branches.ts';
 import { type Field, fieldsOf, movedFields, renamesFor, type SpareField } from './draftFields.ts';
 import {

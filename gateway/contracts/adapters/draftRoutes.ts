@@ -1,11 +1,11 @@
 import { whyMethodNotAdaptable } from '../../config/rules/adapters.ts';
+import type { Documents } from '../../contract/document/documents.ts';
+import { openContract } from '../../contract/document/open.ts';
+import { type Route, routesOf, withoutNames } from '../../contract/routes.ts';
+import { JsonSchemas } from '../../contract/schema/jsonSchema.ts';
+import { schemaPolicies } from '../../contract/schema/policies.ts';
 import { PathTable, translatePath, translateTemplate } from '../../shared/pathTable.ts';
 import { proposeMoved } from '../compat/judge/moved.ts';
-import type { Documents } from '../contract/document/documents.ts';
-import { openContract } from '../contract/document/open.ts';
-import { type Route, routesOf, withoutNames } from '../contract/routes.ts';
-import { JsonSchemas } from '../contract/schema/jsonSchema.ts';
-import { schemaPolicies } from '../contract/schema/policies.ts';
 import { AdapterSide } from './adaptedParts.ts';
 
 /** The version whose adapter is drafted, or the version whose backend answers. */

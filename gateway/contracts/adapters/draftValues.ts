@@ -1,8 +1,8 @@
 import type { conversions, JsonValue } from '../../config/adapterSettings.ts';
+import { TooManyAlternatives } from '../../contract/schema/alternatives.ts';
+import type { NamedSchemas, PlainSchema, SubSchema } from '../../contract/schema/jsonSchema.ts';
+import { isEqual } from '../../contract/schema/keywords.ts';
 import { comparableName, similarity } from '../compat/judge/findings.ts';
-import { TooManyAlternatives } from '../contract/schema/alternatives.ts';
-import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
-import { isEqual } from '../contract/schema/keywords.ts';
 import { branchesOf, listedValuesOf, propertiesOf, typesOf, withoutNull } from './branches.ts';
 import { decimalOf, fixedDecimal } from './conversions.ts';
 import { mapKey } from './transform.ts';

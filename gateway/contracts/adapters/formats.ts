@@ -1,6 +1,6 @@
-import { listOf, TooManyAlternatives } from '../contract/schema/alternatives.ts';
-import { textFormats } from '../contract/schema/formats.ts';
-import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
+import { listOf, TooManyAlternatives } from '../../contract/schema/alternatives.ts';
+import { textFormats } from '../../contract/schema/formats.ts';
+import type { NamedSchemas, PlainSchema, SubSchema } from '../../contract/schema/jsonSchema.ts';
 import { branchesOf, listedValuesOf, propertiesOf, propertyOf, typesOf } from './branches.ts';
 
 /** Key: a format. Value: the largest number of this format, and at most the largest that a double holds exactly. */

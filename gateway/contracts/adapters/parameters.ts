@@ -1,6 +1,6 @@
 import type { AdaptedRoute, Operation, ParameterForm, ParameterForms } from '../../config/adapterSettings.ts';
-import { listOf, TooManyAlternatives } from '../contract/schema/alternatives.ts';
-import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
+import { listOf, TooManyAlternatives } from '../../contract/schema/alternatives.ts';
+import type { NamedSchemas, PlainSchema, SubSchema } from '../../contract/schema/jsonSchema.ts';
 import { branchesOf, propertiesOf, requiredOf, typesOf } from './branches.ts';
 import { withFormatsFrom } from './formats.ts';
 import type { PlainPart } from './plainParts.ts';

@@ -1,4 +1,4 @@
-import { regExpOf } from '../contract/schema/patterns.ts';
+import { regExpOf } from '../../contract/schema/patterns.ts';
 
 /** A source of numbers from 0 up to 1. The same seed gives the same numbers. */
 export type Random = () => number;

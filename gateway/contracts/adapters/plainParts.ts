@@ -1,7 +1,7 @@
+import { below, entriesOf, itemsOf, type Located } from '../../contract/document/located.ts';
+import type { Route } from '../../contract/routes.ts';
+import type { JsonSchemas, PlainSchema } from '../../contract/schema/jsonSchema.ts';
 import { isMap } from '../../shared/json.ts';
-import { below, entriesOf, itemsOf, type Located } from '../contract/document/located.ts';
-import type { Route } from '../contract/routes.ts';
-import type { JsonSchemas, PlainSchema } from '../contract/schema/jsonSchema.ts';
 
 /** A response, a request body or a parameter as plain data. */
 export type PlainPart = Readonly<Record<string, unknown>>;

@@ -6,8 +6,8 @@ import type {
   PreparedRoute,
 } from '../../config/adapterSettings.ts';
 import { fingerprintOf } from '../../config/build.ts';
-import type { NamedSchemas, SubSchema } from '../contract/schema/jsonSchema.ts';
-import { checkCodeOf } from '../contract/schema/validator.ts';
+import type { NamedSchemas, SubSchema } from '../../contract/schema/jsonSchema.ts';
+import { checkCodeOf } from '../../contract/schema/validator.ts';
 import { type AdapterSide, contentOf, entryFor, type Responses, requestPartsOf, responsesIn } from './adaptedParts.ts';
 import { parameterFormsOf } from './parameters.ts';
 import { mayBeJson } from './plainParts.ts';

@@ -7,8 +7,8 @@ import type {
   ParameterForms,
 } from '../../config/adapterSettings.ts';
 import type { Path } from '../../config/fault.ts';
-import type { NamedSchemas, PlainSchema } from '../contract/schema/jsonSchema.ts';
-import type { SchemaValidator } from '../contract/schema/validator.ts';
+import type { NamedSchemas, PlainSchema } from '../../contract/schema/jsonSchema.ts';
+import type { SchemaValidator } from '../../contract/schema/validator.ts';
 import { contentOf, type RequestParts } from './adaptedParts.ts';
 import { propertiesOf, requiredOf } from './branches.ts';
 import { CompiledRoute } from './compiledAdapter.ts';

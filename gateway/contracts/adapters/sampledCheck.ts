@@ -1,6 +1,6 @@
 import type { JsonValue, Operation, OtherTypes } from '../../config/adapterSettings.ts';
-import type { NamedSchemas, PlainSchema } from '../contract/schema/jsonSchema.ts';
-import type { SchemaValidator } from '../contract/schema/validator.ts';
+import type { NamedSchemas, PlainSchema } from '../../contract/schema/jsonSchema.ts';
+import type { SchemaValidator } from '../../contract/schema/validator.ts';
 import type { AdaptedPart } from './adaptedParts.ts';
 import type { ParameterParts } from './parameters.ts';
 import { typedValueOf } from './parameterTexts.ts';

@@ -1,8 +1,8 @@
 import type { JsonMembers, JsonValue } from '../../config/adapterSettings.ts';
-import { listOf, TooManyAlternatives } from '../contract/schema/alternatives.ts';
-import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
-import { isEqual } from '../contract/schema/keywords.ts';
-import { regExpOf } from '../contract/schema/patterns.ts';
+import { listOf, TooManyAlternatives } from '../../contract/schema/alternatives.ts';
+import type { NamedSchemas, PlainSchema, SubSchema } from '../../contract/schema/jsonSchema.ts';
+import { isEqual } from '../../contract/schema/keywords.ts';
+import { regExpOf } from '../../contract/schema/patterns.ts';
 import { branchesOf, listedValuesOf, propertiesOf, requiredOf, typesOf } from './branches.ts';
 import { decimalOf } from './conversions.ts';
 import { setMember } from './exactJson.ts';

@@ -1,7 +1,7 @@
 import { type JsonValue, type Keys, keyOfOperation, type Operation } from '../../config/adapterSettings.ts';
 import { nearest } from '../../config/nearest.ts';
-import { TooManyAlternatives } from '../contract/schema/alternatives.ts';
-import type { NamedSchemas, PlainSchema, SubSchema } from '../contract/schema/jsonSchema.ts';
+import { TooManyAlternatives } from '../../contract/schema/alternatives.ts';
+import type { NamedSchemas, PlainSchema, SubSchema } from '../../contract/schema/jsonSchema.ts';
 import {
   allowsNull,
   branchesOf,

@@ -3,13 +3,13 @@ import { byPlace, type Fault, type Path } from '../../config/fault.ts';
 import { type Snapshot, type Version, withVersions } from '../../config/snapshot.ts';
 import { faultAtKey, type Source, valueAt } from '../../config/source.ts';
 import type { ConfigResult } from '../../config/validate.ts';
+import type { Documents } from '../../contract/document/documents.ts';
+import { openContract } from '../../contract/document/open.ts';
+import { CompareError } from '../../contract/failure.ts';
+import type { Route } from '../../contract/routes.ts';
 import { compareContracts } from '../compat/diff/contracts.ts';
 import { findingsOf } from '../compat/judge/findings.ts';
 import { defaultLevelOf } from '../compat/rules/rules.ts';
-import type { Documents } from '../contract/document/documents.ts';
-import { openContract } from '../contract/document/open.ts';
-import { CompareError } from '../contract/failure.ts';
-import type { Route } from '../contract/routes.ts';
 import {
   type AdaptedPart,
   AdapterSide,

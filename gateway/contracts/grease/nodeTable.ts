@@ -1,13 +1,13 @@
-import { listedValuesOf, propertiesOf } from '../adapters/branches.ts';
 import {
   type AlternativeForm,
   alternativesOf,
   inAllCombinations,
   listOf,
   TooManyAlternatives,
-} from '../contract/schema/alternatives.ts';
-import type { NamedSchemas, SubSchema } from '../contract/schema/jsonSchema.ts';
-import { type PlainSchema, refPrefix } from '../contract/schema/jsonSchema.ts';
+} from '../../contract/schema/alternatives.ts';
+import type { NamedSchemas, SubSchema } from '../../contract/schema/jsonSchema.ts';
+import { type PlainSchema, refPrefix } from '../../contract/schema/jsonSchema.ts';
+import { listedValuesOf, propertiesOf } from '../adapters/branches.ts';
 import { noNode, type PlanNode } from './splice.ts';
 
 /** Schemas that one value satisfies at the same time, such as the parts of an `allOf`. */

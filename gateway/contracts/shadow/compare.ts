@@ -1,6 +1,6 @@
+import { isList, type Located } from '../../contract/document/located.ts';
+import { CompareError } from '../../contract/failure.ts';
 import { isMap, memberName } from '../../shared/json.ts';
-import { isList, type Located } from '../contract/document/located.ts';
-import { CompareError } from '../contract/failure.ts';
 import { BodyPath, type PathBudget } from './paths.ts';
 import { bareType, type ContractResponses, isJsonMedia, type ListedResponse } from './responses.ts';
 import { type ComparedResponse, notJson, parsedBody, type ResponsePair, tooDeep, valueIfJson } from './sample.ts';

@@ -1,6 +1,6 @@
+import { CompareError } from '../../contract/failure.ts';
+import type { Schema, SubschemaRef } from '../../contract/schema/schema.ts';
 import { isMap, pointerToken } from '../../shared/json.ts';
-import { CompareError } from '../contract/failure.ts';
-import type { Schema, SubschemaRef } from '../contract/schema/schema.ts';
 import type { ShapeType } from './validation.ts';
 
 /** What a contract states about a path in a body. `no schema`: it has no schema for the whole body. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { nearest } from '../../config/nearest.ts';
+import { positionsOf } from '../../contract/document/positions.ts';
 import { plural } from '../../shared/text.ts';
 import {
   locationOf,
@@ -10,7 +11,6 @@ import {
   sarifTextOf,
 } from '../compat/report/sarif.ts';
 import { safeText, uriOf, type WorkingTree } from '../compat/report/words.ts';
-import { positionsOf } from '../contract/document/positions.ts';
 import { assessEvidence } from './assess.ts';
 import type { ReplayOptions, ReplayOutcome } from './replay.ts';
 import type { ReplayedContract } from './replayRequests.ts';

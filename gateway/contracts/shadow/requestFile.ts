@@ -1,11 +1,11 @@
+import { findJsonError } from '../../contract/document/jsonSyntax.ts';
+import { textPositionAt } from '../../contract/document/positions.ts';
+import { CompareError } from '../../contract/failure.ts';
+import { schemaPolicies } from '../../contract/schema/policies.ts';
+import { SchemaValidator } from '../../contract/schema/validator.ts';
 import { isMap } from '../../shared/json.ts';
 import { translateTemplate, withoutVersion } from '../../shared/pathTable.ts';
 import { plural, printableExcerpt } from '../../shared/text.ts';
-import { findJsonError } from '../contract/document/jsonSyntax.ts';
-import { textPositionAt } from '../contract/document/positions.ts';
-import { CompareError } from '../contract/failure.ts';
-import { schemaPolicies } from '../contract/schema/policies.ts';
-import { SchemaValidator } from '../contract/schema/validator.ts';
 import { overridesMethod } from './methodOverride.ts';
 import {
   fieldFault,

@@ -1,11 +1,11 @@
+import type { Documents } from '../../contract/document/documents.ts';
+import { below, entriesOf, itemsOf, type Located } from '../../contract/document/located.ts';
+import { openContract } from '../../contract/document/open.ts';
+import { CompareError } from '../../contract/failure.ts';
+import { type Route, routesOf } from '../../contract/routes.ts';
+import type { Schema } from '../../contract/schema/schema.ts';
+import { Schemas } from '../../contract/schema/schemas.ts';
 import { isMap } from '../../shared/json.ts';
-import type { Documents } from '../contract/document/documents.ts';
-import { below, entriesOf, itemsOf, type Located } from '../contract/document/located.ts';
-import { openContract } from '../contract/document/open.ts';
-import { CompareError } from '../contract/failure.ts';
-import { type Route, routesOf } from '../contract/routes.ts';
-import type { Schema } from '../contract/schema/schema.ts';
-import { Schemas } from '../contract/schema/schemas.ts';
 import { ResponseValidator } from './validation.ts';
 
 /** What a contract states about one response. */

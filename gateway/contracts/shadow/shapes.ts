@@ -1,5 +1,5 @@
+import { isList } from '../../contract/document/located.ts';
 import { isMap, type JsonMap } from '../../shared/json.ts';
-import { isList } from '../contract/document/located.ts';
 import type { BodyPath } from './paths.ts';
 import { shapeTypeOf } from './validation.ts';
 

@@ -1,9 +1,9 @@
+import type { Documents } from '../../contract/document/documents.ts';
+import { isList, type Located } from '../../contract/document/located.ts';
+import { JsonSchemas } from '../../contract/schema/jsonSchema.ts';
+import { schemaPolicies } from '../../contract/schema/policies.ts';
+import { type SchemaError, SchemaValidator } from '../../contract/schema/validator.ts';
 import { memberName } from '../../shared/json.ts';
-import type { Documents } from '../contract/document/documents.ts';
-import { isList, type Located } from '../contract/document/located.ts';
-import { JsonSchemas } from '../contract/schema/jsonSchema.ts';
-import { schemaPolicies } from '../contract/schema/policies.ts';
-import { type SchemaError, SchemaValidator } from '../contract/schema/validator.ts';
 
 /** Where a body violates its schema, and which rule it violates. Does not contain values of the body. */
 export interface Violation {

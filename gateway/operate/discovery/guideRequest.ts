@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../../config/snapshot.ts';
+import { CompareError } from '../../contract/failure.ts';
 import type { VersionEnd } from '../../contracts/compat/guide/guide.ts';
-import { CompareError } from '../../contracts/contract/failure.ts';
 import { brownoutsAhead, type CancelledBrownouts } from '../../versions/lifecycle/brownouts.ts';
 import { movedTables } from '../../versions/lifecycle/guide.ts';
 import { runningWaivers, stageOf } from '../../versions/lifecycle/stage.ts';

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { openContract } from '../../contract/document/open.ts';
 import { buildGuide } from '../../contracts/compat/guide/build.ts';
 import type { Guide } from '../../contracts/compat/guide/guide.ts';
 import { guideAsMarkdown } from '../../contracts/compat/guide/markdown.ts';
-import { openContract } from '../../contracts/contract/document/open.ts';
 import { PathTable } from '../../shared/pathTable.ts';
 import { movedTo } from '../../versions/lifecycle/guide.ts';
 import { guidePage } from './guidePage.ts';

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { UnreadableFileError } from '../../config/fault.ts';
-import { CompareError } from '../../contracts/contract/failure.ts';
+import { CompareError } from '../../contract/failure.ts';
 import { packageVersion } from '../../shared/packageFiles.ts';
 import { AdminError } from './adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from './io.ts';

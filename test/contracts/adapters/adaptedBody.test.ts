@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { AdapterSettings, JsonValue } from '../../../gateway/config/adapterSettings.ts';
+import { checkCodeOf } from '../../../gateway/contract/schema/validator.ts';
 import { adaptRequest, adaptResponse } from '../../../gateway/contracts/adapters/adaptExchange.ts';
 import {
   AdaptedBodyValidator,
@@ -20,7 +21,6 @@ import {
 } from '../../../gateway/contracts/adapters/adaptedHeads.ts';
 import { CompiledAdapter } from '../../../gateway/contracts/adapters/compiledAdapter.ts';
 import { parseExact } from '../../../gateway/contracts/adapters/exactJson.ts';
-import { checkCodeOf } from '../../../gateway/contracts/contract/schema/validator.ts';
 import { parseResponseHead } from '../../../gateway/http1/responseHead.ts';
 import { servedSnapshot } from './servedVersion.ts';
 

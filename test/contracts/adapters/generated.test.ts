@@ -1,13 +1,13 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect, it } from 'vitest';
+import { parseFile } from '../../../gateway/contract/document/contractFiles.ts';
+import { Documents } from '../../../gateway/contract/document/documents.ts';
+import type { SubSchema } from '../../../gateway/contract/schema/jsonSchema.ts';
 import { AdapterSide, entryFor, responsesIn } from '../../../gateway/contracts/adapters/adaptedParts.ts';
 import { checkedResponses } from '../../../gateway/contracts/adapters/prepareAdapter.ts';
 import { SchemaSampler } from '../../../gateway/contracts/adapters/schemaSampler.ts';
 import { compileOperations } from '../../../gateway/contracts/adapters/transform.ts';
-import { parseFile } from '../../../gateway/contracts/contract/document/contractFiles.ts';
-import { Documents } from '../../../gateway/contracts/contract/document/documents.ts';
-import type { SubSchema } from '../../../gateway/contracts/contract/schema/jsonSchema.ts';
 import { adapterFixtures, loadFixture } from './fixtures.ts';
 
 const responses = 10_000;

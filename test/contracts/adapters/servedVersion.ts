@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { PreparedAdapter, PreparedRoute } from '../../../gateway/config/adapterSettings.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import type { Snapshot } from '../../../gateway/config/snapshot.ts';
-import { checkCodeOf } from '../../../gateway/contracts/contract/schema/validator.ts';
+import { checkCodeOf } from '../../../gateway/contract/schema/validator.ts';
 import { startGateway } from '../../../gateway/process/runtime/gateway.ts';
 import { type Answer, type Backend, startBackend } from '../../support/backend.ts';
 import { fastLane } from '../../support/gateway.ts';

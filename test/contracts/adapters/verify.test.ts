@@ -6,8 +6,8 @@ import { loadSnapshot, parseConfig } from '../../../gateway/config/load.ts';
 import { prepareAdaptersAndGrease } from '../../../gateway/process/runtime/adapterCheck.ts';
 import { LoadThread } from '../../../gateway/process/runtime/loadThread.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
+import { write } from '../../contract/document/openContract.ts';
 import { runIn } from '../../process/cli/io.ts';
-import { write } from '../contract/document/openContract.ts';
 import { type AdapterFixture, adapterFixtures, loadFixture, printed } from './fixtures.ts';
 
 it.each(adapterFixtures('bad-adapters'))('bad-adapters/$name is rejected', async (fixture: AdapterFixture) => {

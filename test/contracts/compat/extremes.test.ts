@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { CompareError } from '../../../gateway/contract/failure.ts';
 import { compareContracts } from '../../../gateway/contracts/compat/diff/contracts.ts';
 import { type Finding, findingsOf } from '../../../gateway/contracts/compat/judge/findings.ts';
 import { defaultLevelOf } from '../../../gateway/contracts/compat/rules/rules.ts';
-import { CompareError } from '../../../gateway/contracts/contract/failure.ts';
 import { contractOf, documentsOf, type Json, rulesAmong } from './support/comparing.ts';
 
 // Many times the usual duration, for busy machines: it distinguishes seconds from minutes.

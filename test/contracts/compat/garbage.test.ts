@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { CompareError } from '../../../gateway/contracts/contract/failure.ts';
+import { CompareError } from '../../../gateway/contract/failure.ts';
 import { cases } from '../../support/cases.ts';
 import { findingsBetween } from './support/comparing.ts';
 import { contractPairs } from './support/contractPairs.ts';

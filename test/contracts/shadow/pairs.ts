@@ -1,4 +1,4 @@
-import { Documents } from '../../../gateway/contracts/contract/document/documents.ts';
+import { Documents } from '../../../gateway/contract/document/documents.ts';
 import { assessEvidence, type RouteEvidence } from '../../../gateway/contracts/shadow/assess.ts';
 import { type ComparedVersions, EvidenceCollector } from '../../../gateway/contracts/shadow/collector.ts';
 import { addEvidence } from '../../../gateway/contracts/shadow/evidence.ts';

@@ -1,7 +1,7 @@
+import type { Located } from '../../../contract/document/located.ts';
+import type { Direction } from '../../../contract/routes.ts';
+import { isDocs, isEqual } from '../../../contract/schema/keywords.ts';
 import { isMap } from '../../../shared/json.ts';
-import type { Located } from '../../contract/document/located.ts';
-import type { Direction } from '../../contract/routes.ts';
-import { isDocs, isEqual } from '../../contract/schema/keywords.ts';
 
 /** The kinds of changes and their effects. Rules apply to a kind, an effect and a direction. */
 export interface Effects {

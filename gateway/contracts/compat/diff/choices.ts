@@ -1,7 +1,7 @@
-import type { Located } from '../../contract/document/located.ts';
-import { unionOfTypes } from '../../contract/schema/choices.ts';
-import { isWithin, type JsonType } from '../../contract/schema/keywords.ts';
-import type { Alternative, Choice, Schema } from '../../contract/schema/schema.ts';
+import type { Located } from '../../../contract/document/located.ts';
+import { unionOfTypes } from '../../../contract/schema/choices.ts';
+import { isWithin, type JsonType } from '../../../contract/schema/keywords.ts';
+import type { Alternative, Choice, Schema } from '../../../contract/schema/schema.ts';
 import {
   type AlternativeOutline,
   addPart,

@@ -1,10 +1,10 @@
+import type { Documents } from '../../../contract/document/documents.ts';
+import { below, entriesOf, type Located } from '../../../contract/document/located.ts';
+import type { Direction } from '../../../contract/routes.ts';
+import { unionOfTypes } from '../../../contract/schema/choices.ts';
+import { canonicalJson, canonicalJsonWithoutDocs, isEqual } from '../../../contract/schema/keywords.ts';
+import type { Schema, View } from '../../../contract/schema/schema.ts';
 import { isMap } from '../../../shared/json.ts';
-import type { Documents } from '../../contract/document/documents.ts';
-import { below, entriesOf, type Located } from '../../contract/document/located.ts';
-import type { Direction } from '../../contract/routes.ts';
-import { unionOfTypes } from '../../contract/schema/choices.ts';
-import { canonicalJson, canonicalJsonWithoutDocs, isEqual } from '../../contract/schema/keywords.ts';
-import type { Schema, View } from '../../contract/schema/schema.ts';
 import {
   addChange,
   addPart,

@@ -1,8 +1,8 @@
-import type { Documents } from '../../contract/document/documents.ts';
-import type { Located } from '../../contract/document/located.ts';
-import { expandAlternatives, unionOfTypes } from '../../contract/schema/choices.ts';
-import type { Schema } from '../../contract/schema/schema.ts';
-import { Schemas } from '../../contract/schema/schemas.ts';
+import type { Documents } from '../../../contract/document/documents.ts';
+import type { Located } from '../../../contract/document/located.ts';
+import { expandAlternatives, unionOfTypes } from '../../../contract/schema/choices.ts';
+import type { Schema } from '../../../contract/schema/schema.ts';
+import { Schemas } from '../../../contract/schema/schemas.ts';
 import { type Comparison, compareDescriptions, emptyComparison, type SeverityOf } from './change.ts';
 import { compareChoices } from './choices.ts';
 import { compareDiscriminators } from './discriminators.ts';

@@ -1,6 +1,6 @@
-import type { Documents } from '../../contract/document/documents.ts';
-import { below, type Located } from '../../contract/document/located.ts';
-import { catchingStackOverflow } from '../../contract/failure.ts';
+import type { Documents } from '../../../contract/document/documents.ts';
+import { below, type Located } from '../../../contract/document/located.ts';
+import { catchingStackOverflow } from '../../../contract/failure.ts';
 import {
   changedBasePaths,
   type Route,
@@ -8,7 +8,7 @@ import {
   type Servers,
   serversOf,
   withoutNames,
-} from '../../contract/routes.ts';
+} from '../../../contract/routes.ts';
 import {
   addChange,
   type Comparison,

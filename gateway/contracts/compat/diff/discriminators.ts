@@ -1,6 +1,6 @@
-import { below, type Located } from '../../contract/document/located.ts';
-import { choiceTargets, discriminatorValuesOf, mappingOf, targetNameOf } from '../../contract/schema/choices.ts';
-import type { View } from '../../contract/schema/schema.ts';
+import { below, type Located } from '../../../contract/document/located.ts';
+import { choiceTargets, discriminatorValuesOf, mappingOf, targetNameOf } from '../../../contract/schema/choices.ts';
+import type { View } from '../../../contract/schema/schema.ts';
 import { pairAlternatives, pairChoices } from './pairing.ts';
 import { noName, type SchemaPair } from './schemaPair.ts';
 

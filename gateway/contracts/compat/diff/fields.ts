@@ -1,9 +1,9 @@
-import { isList } from '../../contract/document/located.ts';
-import type { Direction } from '../../contract/routes.ts';
-import { acceptsAnyType, acceptsAnyValue } from '../../contract/schema/choices.ts';
-import { canonicalJson, isDocs } from '../../contract/schema/keywords.ts';
-import { matchesPattern } from '../../contract/schema/limits.ts';
-import type { Schema, SubschemaRef, View } from '../../contract/schema/schema.ts';
+import { isList } from '../../../contract/document/located.ts';
+import type { Direction } from '../../../contract/routes.ts';
+import { acceptsAnyType, acceptsAnyValue } from '../../../contract/schema/choices.ts';
+import { canonicalJson, isDocs } from '../../../contract/schema/keywords.ts';
+import { matchesPattern } from '../../../contract/schema/limits.ts';
+import type { Schema, SubschemaRef, View } from '../../../contract/schema/schema.ts';
 import { addPart, comparisonWithOneChange, type PathStep } from './change.ts';
 import type { SchemaPair } from './schemaPair.ts';
 

@@ -1,7 +1,7 @@
+import type { Documents } from '../../../contract/document/documents.ts';
+import { type ContractPlace, isList, type Located, refOf } from '../../../contract/document/located.ts';
+import { CompareError } from '../../../contract/failure.ts';
 import { isMap, type JsonMap } from '../../../shared/json.ts';
-import type { Documents } from '../../contract/document/documents.ts';
-import { type ContractPlace, isList, type Located, refOf } from '../../contract/document/located.ts';
-import { CompareError } from '../../contract/failure.ts';
 
 /** Tells whether a comparison of two places can be skipped. */
 export interface SubtreeEquality {

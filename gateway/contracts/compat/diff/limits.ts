@@ -1,6 +1,5 @@
-import { isMap } from '../../../shared/json.ts';
-import { isList, type Located } from '../../contract/document/located.ts';
-import { canonicalJson } from '../../contract/schema/keywords.ts';
+import { isList, type Located } from '../../../contract/document/located.ts';
+import { canonicalJson } from '../../../contract/schema/keywords.ts';
 import {
   type Bound,
   compareBounds,
@@ -8,8 +7,9 @@ import {
   matchesPattern,
   maximums,
   minimums,
-} from '../../contract/schema/limits.ts';
-import type { View } from '../../contract/schema/schema.ts';
+} from '../../../contract/schema/limits.ts';
+import type { View } from '../../../contract/schema/schema.ts';
+import { isMap } from '../../../shared/json.ts';
 import { isSentAsText, noName, type SchemaPair } from './schemaPair.ts';
 
 /** Compares `enum`, `const` and `default`. If only one of the schemas accepts nothing but null, `compareTypes` reports it. */

@@ -1,6 +1,5 @@
-import { isMap } from '../../../shared/json.ts';
-import type { Documents } from '../../contract/document/documents.ts';
-import { below, entriesOf, isList, type Located } from '../../contract/document/located.ts';
+import type { Documents } from '../../../contract/document/documents.ts';
+import { below, entriesOf, isList, type Located } from '../../../contract/document/located.ts';
 import {
   addOperations,
   type Caller,
@@ -8,8 +7,9 @@ import {
   directionsOf,
   parameterNames,
   type Route,
-} from '../../contract/routes.ts';
-import { canonicalJson, canonicalJsonWithoutDocs } from '../../contract/schema/keywords.ts';
+} from '../../../contract/routes.ts';
+import { canonicalJson, canonicalJsonWithoutDocs } from '../../../contract/schema/keywords.ts';
+import { isMap } from '../../../shared/json.ts';
 import {
   addChange,
   addPart,

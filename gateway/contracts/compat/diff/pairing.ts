@@ -1,5 +1,5 @@
-import { contentKey, mappingOf, targetNameOf } from '../../contract/schema/choices.ts';
-import type { Alternative, Choice } from '../../contract/schema/schema.ts';
+import { contentKey, mappingOf, targetNameOf } from '../../../contract/schema/choices.ts';
+import type { Alternative, Choice } from '../../../contract/schema/schema.ts';
 import type { SchemaPair } from './schemaPair.ts';
 
 /** The alternatives of two choices: the pairs that correspond (`kept`), and all others. */

@@ -1,7 +1,7 @@
+import type { Documents } from '../../../contract/document/documents.ts';
+import { below, entriesOf, itemsOf, type Located } from '../../../contract/document/located.ts';
+import { type Caller, type Direction, directionsOf, parameterNames, type Route } from '../../../contract/routes.ts';
 import { isMap } from '../../../shared/json.ts';
-import type { Documents } from '../../contract/document/documents.ts';
-import { below, entriesOf, itemsOf, type Located } from '../../contract/document/located.ts';
-import { type Caller, type Direction, directionsOf, parameterNames, type Route } from '../../contract/routes.ts';
 import { addChange, addPart, type Comparison, compareDescriptions, type Serialization, samePlace } from './change.ts';
 import { compareContent } from './content.ts';
 import type { ContractPair } from './contractPair.ts';

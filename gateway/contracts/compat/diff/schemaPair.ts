@@ -1,7 +1,7 @@
-import type { Located } from '../../contract/document/located.ts';
-import type { Direction } from '../../contract/routes.ts';
-import { isApplicable } from '../../contract/schema/keywords.ts';
-import type { Schema, SubschemaRef, View } from '../../contract/schema/schema.ts';
+import type { Located } from '../../../contract/document/located.ts';
+import type { Direction } from '../../../contract/routes.ts';
+import { isApplicable } from '../../../contract/schema/keywords.ts';
+import type { Schema, SubschemaRef, View } from '../../../contract/schema/schema.ts';
 import {
   addPart,
   type ChangeDetail,

@@ -1,7 +1,7 @@
-import { acceptsAnyType, acceptsAnyValue } from '../../contract/schema/choices.ts';
-import { isEqual, isWithin, type JsonType } from '../../contract/schema/keywords.ts';
-import type { Limit } from '../../contract/schema/limits.ts';
-import type { View } from '../../contract/schema/schema.ts';
+import { acceptsAnyType, acceptsAnyValue } from '../../../contract/schema/choices.ts';
+import { isEqual, isWithin, type JsonType } from '../../../contract/schema/keywords.ts';
+import type { Limit } from '../../../contract/schema/limits.ts';
+import type { View } from '../../../contract/schema/schema.ts';
 import { isSentAsText, noName, type SchemaPair, type SchemaUse } from './schemaPair.ts';
 
 type Types = ReadonlySet<JsonType> | undefined;

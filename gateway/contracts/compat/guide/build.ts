@@ -1,6 +1,6 @@
-import type { Documents } from '../../contract/document/documents.ts';
-import { below } from '../../contract/document/located.ts';
-import { type Route, withoutNames } from '../../contract/routes.ts';
+import type { Documents } from '../../../contract/document/documents.ts';
+import { below } from '../../../contract/document/located.ts';
+import { type Route, withoutNames } from '../../../contract/routes.ts';
 import { compareContracts, type RouteComparison } from '../diff/contracts.ts';
 import { collectChanges, renamedChanges } from '../judge/findings.ts';
 import { defaultLevelOf, type RuleId, ruleFor } from '../rules/rules.ts';

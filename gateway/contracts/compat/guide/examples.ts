@@ -1,9 +1,9 @@
+import type { Documents } from '../../../contract/document/documents.ts';
+import { below, entriesOf, isList, itemsOf, type Located, ownValue } from '../../../contract/document/located.ts';
+import type { Direction, Route } from '../../../contract/routes.ts';
+import type { Schema } from '../../../contract/schema/schema.ts';
+import { Schemas } from '../../../contract/schema/schemas.ts';
 import { isMap } from '../../../shared/json.ts';
-import type { Documents } from '../../contract/document/documents.ts';
-import { below, entriesOf, isList, itemsOf, type Located, ownValue } from '../../contract/document/located.ts';
-import type { Direction, Route } from '../../contract/routes.ts';
-import type { Schema } from '../../contract/schema/schema.ts';
-import { Schemas } from '../../contract/schema/schemas.ts';
 import type { PartStep } from '../diff/change.ts';
 
 /** The example of a body or a header in the contract, and a value made from its schema. */

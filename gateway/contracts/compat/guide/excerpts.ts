@@ -1,6 +1,6 @@
+import { isList, type Located, ownValue } from '../../../contract/document/located.ts';
+import type { Route } from '../../../contract/routes.ts';
 import { isMap } from '../../../shared/json.ts';
-import { isList, type Located, ownValue } from '../../contract/document/located.ts';
-import type { Route } from '../../contract/routes.ts';
 import { type ContractExamples, type ExampleBody, generatedValueAt, type SampleValue, sampleAt } from './examples.ts';
 import type { BeforeAfter, Excerpt } from './guide.ts';
 

@@ -1,5 +1,5 @@
-import { keysTo } from '../../contract/document/located.ts';
-import type { Route } from '../../contract/routes.ts';
+import { keysTo } from '../../../contract/document/located.ts';
+import type { Route } from '../../../contract/routes.ts';
 import type { Change, PartStep, PathStep } from '../diff/change.ts';
 import type { CollectedChange } from '../judge/findings.ts';
 import type { Occurrence } from '../rules/rules.ts';

@@ -1,6 +1,6 @@
+import type { RouteName } from '../../../contract/routes.ts';
 import { rfc3339 } from '../../../shared/instant.ts';
 import { plural, printable } from '../../../shared/text.ts';
-import type { RouteName } from '../../contract/routes.ts';
 import { looksRenamedPhrase, routeInWords } from '../rules/words.ts';
 
 /**

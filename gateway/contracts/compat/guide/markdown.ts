@@ -1,5 +1,5 @@
+import type { RouteName } from '../../../contract/routes.ts';
 import { plural, printable } from '../../../shared/text.ts';
-import type { RouteName } from '../../contract/routes.ts';
 import { codeAsMarkdown, plainAsMarkdown, sentenceAsMarkdown } from '../report/markdownText.ts';
 import { routeInWords } from '../rules/words.ts';
 import {

@@ -1,5 +1,5 @@
-import type { Route } from '../../contract/routes.ts';
-import { canonicalJson } from '../../contract/schema/keywords.ts';
+import type { Route } from '../../../contract/routes.ts';
+import { canonicalJson } from '../../../contract/schema/keywords.ts';
 import type { Change, PartStep } from '../diff/change.ts';
 import { defaultLevelOf, predicateOf } from '../rules/rules.ts';
 import { looksRenamedPhrase, subjectOf, whatChanged } from '../rules/words.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { below, type ContractPlace, type Located, pointerOf } from '../../contract/document/located.ts';
-import { catchingStackOverflow } from '../../contract/failure.ts';
-import type { Route, RouteName } from '../../contract/routes.ts';
-import { canonicalJson, canonicalJsonWithoutDocs } from '../../contract/schema/keywords.ts';
+import { below, type ContractPlace, type Located, pointerOf } from '../../../contract/document/located.ts';
+import { catchingStackOverflow } from '../../../contract/failure.ts';
+import type { Route, RouteName } from '../../../contract/routes.ts';
+import { canonicalJson, canonicalJsonWithoutDocs } from '../../../contract/schema/keywords.ts';
 import type { Change, ChangeDetail, Comparison, PathStep, Severity } from '../diff/change.ts';
 import type { ContractComparison, RouteComparison } from '../diff/contracts.ts';
 import { type Occurrence, type RuleId, type RuleLevel, ruleFor, sentenceOf } from '../rules/rules.ts';

@@ -1,7 +1,7 @@
-import type { Documents } from '../../contract/document/documents.ts';
-import { below, pointerOf } from '../../contract/document/located.ts';
-import { positionsOf, type TextPosition } from '../../contract/document/positions.ts';
-import type { RouteName } from '../../contract/routes.ts';
+import type { Documents } from '../../../contract/document/documents.ts';
+import { below, pointerOf } from '../../../contract/document/located.ts';
+import { positionsOf, type TextPosition } from '../../../contract/document/positions.ts';
+import type { RouteName } from '../../../contract/routes.ts';
 import { type ContractComparison, compareContracts } from '../diff/contracts.ts';
 import { basisOf, defaultLevelOf } from '../rules/rules.ts';
 import { needlessMajorSentence, routeInWords } from '../rules/words.ts';

@@ -1,8 +1,8 @@
+import type { Documents } from '../../../contract/document/documents.ts';
+import { below, entriesOf, itemsOf, type Located } from '../../../contract/document/located.ts';
+import { parameterNames, type Route, routesOf, withoutNames } from '../../../contract/routes.ts';
+import { Schemas } from '../../../contract/schema/schemas.ts';
 import { isMap } from '../../../shared/json.ts';
-import type { Documents } from '../../contract/document/documents.ts';
-import { below, entriesOf, itemsOf, type Located } from '../../contract/document/located.ts';
-import { parameterNames, type Route, routesOf, withoutNames } from '../../contract/routes.ts';
-import { Schemas } from '../../contract/schema/schemas.ts';
 import { type ComparableName, comparableName, similarity } from './findings.ts';
 
 /** A row proposed for `moved` in routes.yaml. */

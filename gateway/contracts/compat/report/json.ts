@@ -1,7 +1,7 @@
+import { pointerOf } from '../../../contract/document/located.ts';
+import type { TextPosition } from '../../../contract/document/positions.ts';
+import type { RouteName } from '../../../contract/routes.ts';
 import { isoText } from '../../../shared/instant.ts';
-import { pointerOf } from '../../contract/document/located.ts';
-import type { TextPosition } from '../../contract/document/positions.ts';
-import type { RouteName } from '../../contract/routes.ts';
 import type { Site } from '../judge/findings.ts';
 import type { Between, CompatReport, Exemption, PlacedFinding } from '../judge/judge.ts';
 import { basisOf, type Rule } from '../rules/rules.ts';

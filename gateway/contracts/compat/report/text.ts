@@ -1,7 +1,7 @@
+import { pointerOf } from '../../../contract/document/located.ts';
+import type { TextPosition } from '../../../contract/document/positions.ts';
 import { dayText } from '../../../shared/instant.ts';
 import { plural, printable } from '../../../shared/text.ts';
-import { pointerOf } from '../../contract/document/located.ts';
-import type { TextPosition } from '../../contract/document/positions.ts';
 import type { Site } from '../judge/findings.ts';
 import {
   type CompatReport,

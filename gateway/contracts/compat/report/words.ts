@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
+import type { TextPosition } from '../../../contract/document/positions.ts';
+import type { RouteName } from '../../../contract/routes.ts';
 import { dayText } from '../../../shared/instant.ts';
 import { plural, printable, printableExcerpt } from '../../../shared/text.ts';
-import type { TextPosition } from '../../contract/document/positions.ts';
-import type { RouteName } from '../../contract/routes.ts';
 import type { Finding, Site } from '../judge/findings.ts';
 import type { CompatReport, PlacedFinding, StaleExemption } from '../judge/judge.ts';
 import { looksRenamedPhrase, routeInWords } from '../rules/words.ts';

@@ -1,4 +1,4 @@
-import type { Direction, Route } from '../../contract/routes.ts';
+import type { Direction, Route } from '../../../contract/routes.ts';
 import type { Change, Effects, Kind, PathStep, Severity } from '../diff/change.ts';
 import {
   defaultInWords,

@@ -1,6 +1,6 @@
+import { isList, type Located } from '../../../contract/document/located.ts';
+import type { RouteName } from '../../../contract/routes.ts';
 import { isMap } from '../../../shared/json.ts';
-import { isList, type Located } from '../../contract/document/located.ts';
-import type { RouteName } from '../../contract/routes.ts';
 import type { AlternativeOutline, Change, PartStep, PathStep, Serialization } from '../diff/change.ts';
 
 // In characters.

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { decodeIfUtf8, readRoutes } from '../../../config/location.ts';
-import { CompareError } from '../../../contracts/contract/failure.ts';
+import { CompareError } from '../../../contract/failure.ts';
 import { plural, printable } from '../../../shared/text.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import { configOption, versionArgument } from '../options.ts';

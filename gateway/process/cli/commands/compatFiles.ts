@@ -1,4 +1,10 @@
 import type { Snapshot } from '../../../config/snapshot.ts';
+import type { Documents } from '../../../contract/document/documents.ts';
+import { below } from '../../../contract/document/located.ts';
+import { openContract } from '../../../contract/document/open.ts';
+import { contractFaults } from '../../../contract/document/validate.ts';
+import { CompareError } from '../../../contract/failure.ts';
+import { majorsBetween } from '../../../contract/routes.ts';
 import {
   type ComparedContracts,
   type CompatReport,
@@ -7,12 +13,6 @@ import {
   type JudgeSettings,
 } from '../../../contracts/compat/judge/judge.ts';
 import type { RuleLevel } from '../../../contracts/compat/rules/rules.ts';
-import type { Documents } from '../../../contracts/contract/document/documents.ts';
-import { below } from '../../../contracts/contract/document/located.ts';
-import { openContract } from '../../../contracts/contract/document/open.ts';
-import { contractFaults } from '../../../contracts/contract/document/validate.ts';
-import { CompareError } from '../../../contracts/contract/failure.ts';
-import { majorsBetween } from '../../../contracts/contract/routes.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import type { Networks } from '../../../shared/httpClient.ts';
 import { plural } from '../../../shared/text.ts';

@@ -2,14 +2,14 @@ import { dirname, relative, resolve, sep } from 'node:path';
 import { decodeIfUtf8, realPathOf } from '../../../config/location.ts';
 import { readYaml } from '../../../config/readDocument.ts';
 import type { Snapshot, Version } from '../../../config/snapshot.ts';
+import { withoutNames } from '../../../contract/routes.ts';
+import { Commit, workingTreeOf } from '../../../contract/source/git.ts';
 import {
   type ComparedContracts,
   compareAndJudge,
   type JudgeSettings,
   type PairReport,
 } from '../../../contracts/compat/judge/judge.ts';
-import { withoutNames } from '../../../contracts/contract/routes.ts';
-import { Commit, workingTreeOf } from '../../../contracts/contract/source/git.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { printable } from '../../../shared/text.ts';
 import { evidenceOf } from '../../../usage/callFacts.ts';

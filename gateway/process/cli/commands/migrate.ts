@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { Snapshot, Version } from '../../../config/snapshot.ts';
+import { openContract } from '../../../contract/document/open.ts';
 import { guideAsMarkdown } from '../../../contracts/compat/guide/markdown.ts';
 import { type MovedProposals, proposeMoved } from '../../../contracts/compat/judge/moved.ts';
-import { openContract } from '../../../contracts/contract/document/open.ts';
 import { guidePage } from '../../../operate/discovery/guidePage.ts';
 import { type GuideRequest, guideRequest } from '../../../operate/discovery/guideRequest.ts';
 import { loadGuide } from '../../../operate/discovery/guideThread.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { Documents } from '../../../../gateway/contract/document/documents.ts';
 import { compareContracts } from '../../../../gateway/contracts/compat/diff/contracts.ts';
 import { findingsOf } from '../../../../gateway/contracts/compat/judge/findings.ts';
 import { defaultLevelOf } from '../../../../gateway/contracts/compat/rules/rules.ts';
-import type { Documents } from '../../../../gateway/contracts/contract/document/documents.ts';
 import { temporaryFolder } from '../../../config/temporary.ts';
-import { open, write } from '../../contract/document/openContract.ts';
+import { open, write } from '../../../contract/document/openContract.ts';
 import { contractOf, findingsBetween, type Json, rulesAmong, told } from '../support/comparing.ts';
 
 type Direction = 'request' | 'response';

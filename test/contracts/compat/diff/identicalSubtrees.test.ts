@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { below } from '../../../../gateway/contract/document/located.ts';
 import { IdenticalSubtrees } from '../../../../gateway/contracts/compat/diff/identicalSubtrees.ts';
-import { below } from '../../../../gateway/contracts/contract/document/located.ts';
 import { documentsOf, type Json } from '../support/comparing.ts';
 
 const ref = (name: string): Json => ({ $ref: `#/${name}` });

@@ -1,5 +1,5 @@
-import type { Documents } from '../../../../gateway/contracts/contract/document/documents.ts';
-import { openContract } from '../../../../gateway/contracts/contract/document/open.ts';
+import type { Documents } from '../../../../gateway/contract/document/documents.ts';
+import { openContract } from '../../../../gateway/contract/document/open.ts';
 
 /** A list of drinks and a single drink, which share a schema, and bars with a schema of their own. */
 export async function contractOf(

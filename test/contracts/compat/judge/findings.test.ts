@@ -9,7 +9,7 @@ import {
 } from '../../../../gateway/contracts/compat/judge/findings.ts';
 import { defaultLevelOf } from '../../../../gateway/contracts/compat/rules/rules.ts';
 import { temporaryFolder } from '../../../config/temporary.ts';
-import { open, write } from '../../contract/document/openContract.ts';
+import { open, write } from '../../../contract/document/openContract.ts';
 import { contractOf, findingsBetween } from '../support/comparing.ts';
 import { contractPairs } from '../support/contractPairs.ts';
 

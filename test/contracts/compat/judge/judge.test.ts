@@ -95,7 +95,7 @@ describe('two majors', () => {
     const one = JSON.parse(root.place.file.text ?? '') as { paths: Record<string, { get: { security?: unknown } }> };
     const bars = one.paths['/bars'];
     if (bars) bars.get.security = [{ key: [] }];
-    const { openContract } = await import('../../../../gateway/contracts/contract/document/open.ts');
+    const { openContract } = await import('../../../../gateway/contract/document/open.ts');
     const secured = await openContract('-', { cwd: '/', stdin: () => JSON.stringify(one), allowRemote: false });
     const { findings } = compareAndJudge(await pairOf('majors', { old: silent, new: secured }), defaults);
     expect(findings.map(({ rule, sentence }) => [rule, sentence])).toEqual([

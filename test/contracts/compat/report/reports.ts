@@ -1,3 +1,5 @@
+import { parseFile } from '../../../../gateway/contract/document/contractFiles.ts';
+import { Documents } from '../../../../gateway/contract/document/documents.ts';
 import {
   type Between,
   type CompatReport,
@@ -7,8 +9,6 @@ import {
   type PairReport,
 } from '../../../../gateway/contracts/compat/judge/judge.ts';
 import type { RuleLevel } from '../../../../gateway/contracts/compat/rules/rules.ts';
-import { parseFile } from '../../../../gateway/contracts/contract/document/contractFiles.ts';
-import { Documents } from '../../../../gateway/contracts/contract/document/documents.ts';
 
 export const now = Date.parse('2026-06-01');
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import type { Direction } from '../../../../gateway/contract/routes.ts';
 import type { Change, Effects } from '../../../../gateway/contracts/compat/diff/change.ts';
 import { predicateOf, type RuleId, ruleFor, rules } from '../../../../gateway/contracts/compat/rules/rules.ts';
 import { looksRenamedPhrase } from '../../../../gateway/contracts/compat/rules/words.ts';
-import type { Direction } from '../../../../gateway/contracts/contract/routes.ts';
 import { findingsBetween } from '../support/comparing.ts';
 import { contractPairs, pathOf, withExpected } from '../support/contractPairs.ts';
 

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
+import { Documents, type OpenFile } from '../../../../gateway/contract/document/documents.ts';
+import { CompareError } from '../../../../gateway/contract/failure.ts';
 import { compareContracts } from '../../../../gateway/contracts/compat/diff/contracts.ts';
 import { type Finding, findingsOf } from '../../../../gateway/contracts/compat/judge/findings.ts';
 import { defaultLevelOf } from '../../../../gateway/contracts/compat/rules/rules.ts';
-import { Documents, type OpenFile } from '../../../../gateway/contracts/contract/document/documents.ts';
-import { CompareError } from '../../../../gateway/contracts/contract/failure.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
