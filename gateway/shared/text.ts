@@ -51,6 +51,18 @@ export function plural(count: number, noun: string): string {
   return `${withCommas(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+/** The first items of a list of `count`: `a, b and 3 more`. */
+export function firstOf<Item>(
+  items: readonly Item[],
+  max: number,
+  inWords: (item: Item) => string = String,
+  count = items.length,
+): string {
+  const shown = items.slice(0, max).map(inWords);
+  const more = count - shown.length;
+  return `${shown.join(', ')}${more > 0 ? ` and ${withCommas(more)} more` : ''}`;
+}
+
 /** A whole number as `1,204`. Not with `Intl`, which takes longer to load than a short command takes to run. */
 export function withCommas(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',');
@@ -73,6 +85,14 @@ export function printableExcerpt(text: string, length = 60): string {
   // Cut before escaping as well: a User-Agent may be as long as the head of a request.
   const characters = [...printable(text.slice(0, 4 * length))];
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : characters.join('');
+}
+
+/** Untrusted text of any length, safe to print in a terminal and in the log of a CI job. */
+export function safeText(text: string, maxLength = 300): string {
+  // GitHub Actions reads a line that begins with `::` or contains `##[` as a command.
+  return printableExcerpt(text, maxLength)
+    .replaceAll('##[', '#\\x23[')
+    .replace(/^\s*::/, '\\x3a:');
 }
 
 /** `5%`, `0.1%`, `33.3%` */

@@ -2,6 +2,7 @@ import type { conversions, JsonValue } from '../../config/adapterSettings.ts';
 import { TooManyAlternatives } from '../../contract/schema/alternatives.ts';
 import type { NamedSchemas, PlainSchema, SubSchema } from '../../contract/schema/jsonSchema.ts';
 import { isEqual } from '../../contract/schema/keywords.ts';
+import { firstOf } from '../../shared/text.ts';
 import { comparableName, similarity } from '../compat/judge/findings.ts';
 import { branchesOf, listedValuesOf, propertiesOf, typesOf, withoutNull } from './branches.ts';
 import { decimalOf, fixedDecimal } from './conversions.ts';
@@ -228,8 +229,7 @@ const maxListedValues = 12;
 
 /** The first values of a list, for a note. */
 export function valuesInWords(values: readonly unknown[]): string {
-  const first = values.slice(0, maxListedValues).map(keyOf).join(', ');
-  return values.length > maxListedValues ? `${first} and ${values.length - maxListedValues} more` : first;
+  return firstOf(values, maxListedValues, keyOf);
 }
 
 /** The values of an `enum` or of a boolean. Without null, because null is not mapped. */

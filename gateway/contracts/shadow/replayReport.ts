@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { nearest } from '../../config/nearest.ts';
 import { positionsOf } from '../../contract/document/positions.ts';
-import { plural } from '../../shared/text.ts';
+import { plural, safeText } from '../../shared/text.ts';
 import {
   locationOf,
   type SarifLog,
@@ -10,7 +10,7 @@ import {
   sarifLog,
   sarifTextOf,
 } from '../compat/report/sarif.ts';
-import { safeText, uriOf, type WorkingTree } from '../compat/report/words.ts';
+import { uriOf, type WorkingTree } from '../compat/report/words.ts';
 import { assessEvidence } from './assess.ts';
 import type { ReplayOptions, ReplayOutcome } from './replay.ts';
 import type { ReplayedContract } from './replayRequests.ts';

@@ -1,6 +1,6 @@
 import type { Snapshot } from '../../config/snapshot.ts';
 import { rfc3339 } from '../../shared/instant.ts';
-import { plural } from '../../shared/text.ts';
+import { firstOf, plural } from '../../shared/text.ts';
 import { onlyFails } from '../../usage/counting/countedExchange.ts';
 import { maxEvidenceRows } from '../../usage/ledger/evidence.ts';
 import type { RouteUse, UsageQueries } from '../../usage/usageQueries.ts';
@@ -129,11 +129,12 @@ export async function shadowRemark(
     .toSorted((a, b) => undeclaredIn(b) - undeclaredIn(a));
   if (chosen === undefined || undeclaredRoutes.length === 0) return undefined;
   const count = undeclaredRoutes.reduce((sum, one) => sum + undeclaredIn(one), 0);
-  const shown = undeclaredRoutes
-    .slice(0, 3)
-    .map(({ route, differences }) => `${route} (${differenceInWords(differences[0])})`);
-  const more = undeclaredRoutes.length > shown.length ? ` and ${undeclaredRoutes.length - shown.length} more` : '';
-  const text = `/${chosen.to} has ${plural(count, 'undeclared difference')} from /${query.version} on ${plural(undeclaredRoutes.length, 'route')} in use: ${shown.join(', ')}${more}. The contracts do not state them.  See \`shadow report /${query.version}\`.`;
+  const shown = firstOf(
+    undeclaredRoutes,
+    3,
+    ({ route, differences: [first] }) => `${route} (${differenceInWords(first)})`,
+  );
+  const text = `/${chosen.to} has ${plural(count, 'undeclared difference')} from /${query.version} on ${plural(undeclaredRoutes.length, 'route')} in use: ${shown}. The contracts do not state them.  See \`shadow report /${query.version}\`.`;
   return { code: 'undeclared_differences', text };
 }
 

@@ -18,9 +18,10 @@ import {
   type Topic,
   textPartsOf,
 } from '../../contracts/compat/guide/guide.ts';
+import { Html, html } from '../../shared/markup.ts';
 import { plural, printable } from '../../shared/text.ts';
 import type { GuideLinks } from './guideRequest.ts';
-import { guideStyle, Html, html, icon } from './html.ts';
+import { guideStyle, icon } from './html.ts';
 
 /** The guide as a page for browsers, without scripts. */
 export function guidePage(guide: Guide, links?: GuideLinks): string {

@@ -1,32 +1,5 @@
 import { createHash } from 'node:crypto';
 
-/** Escaped markup. Create it with `html`, which escapes what it inserts; the constructor does not. */
-export class Html {
-  readonly #text: string;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  toString(): string {
-    return this.#text;
-  }
-}
-
-type HtmlPart = Html | string | number | undefined | readonly HtmlPart[];
-
-/** A template that escapes its parts, for text and quoted attributes. Undefined inserts nothing. */
-export function html(strings: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
-  return new Html(strings.reduce((text, string, index) => text + render(parts[index - 1]) + string));
-}
-
-function render(part: HtmlPart): string {
-  if (part === undefined) return '';
-  if (part instanceof Html) return part.toString();
-  if (typeof part === 'object') return part.map(render).join('');
-  return String(part).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-}
-
 /** The icon of all pages. */
 export const icon = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M2 4h12M2 8h8M2 12h4" stroke="#2a5aa8" stroke-width="2.4"/></svg>',

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { RouteEnd, Snapshot } from '../../config/snapshot.ts';
 import { rfc3339 } from '../../shared/instant.ts';
+import { html } from '../../shared/markup.ts';
 import { printable } from '../../shared/text.ts';
-import { html } from './html.ts';
 import type { Overview, VersionOverview } from './overview.ts';
 import { feedPath, indexPath } from './paths.ts';
 

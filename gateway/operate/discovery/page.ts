@@ -1,7 +1,8 @@
 import type { Snapshot } from '../../config/snapshot.ts';
 import { rfc3339 } from '../../shared/instant.ts';
+import { Html, html } from '../../shared/markup.ts';
 import type { Stage } from '../../versions/lifecycle/stage.ts';
-import { Html, html, icon, indexStyle } from './html.ts';
+import { icon, indexStyle } from './html.ts';
 import { isCurrentOrAhead, type Overview, type VersionOverview } from './overview.ts';
 import { calendarPath, catalogPath, feedPath, indexPath } from './paths.ts';
 

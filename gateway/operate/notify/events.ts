@@ -1,4 +1,5 @@
 import type { Snapshot, Version } from '../../config/snapshot.ts';
+import type { Document, Section } from '../../shared/document.ts';
 import { dayText, isoText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
 import { inLargestUnit, plural, printableExcerpt } from '../../shared/text.ts';
 import type { EditWatchStatus } from '../../versions/editWatch/watchStatus.ts';
@@ -22,15 +23,12 @@ type ConfiguredType = Snapshot['notify'][number]['events'][number];
 export type NotifyEventType = ConfiguredType | 'digest' | 'test';
 
 /** An event that receivers are notified of, as plain data. Instants in epoch ms; texts are safe to print. */
-export interface NotifyEvent {
+export interface NotifyEvent extends Document {
   /** The same on every gateway that finds the event, and at every start: the queue keeps one row per id and receiver. */
   readonly id: string;
   readonly type: NotifyEventType;
   /** The date that the event is about, or when it was found. */
   readonly at: number;
-  /** One line. */
-  readonly title: string;
-  readonly sections: readonly NotifySection[];
   /** For programs: the members of `data` in the JSON format. */
   readonly data: Readonly<Record<string, unknown>>;
   /** Until when the queue must remember that the event was sent. */
@@ -48,14 +46,6 @@ export interface DigestJson extends Pick<NotifyEvent, 'type' | 'title' | 'sectio
 
 export function digestJson({ type, at, title, sections, data }: NotifyEvent): DigestJson {
   return { type, at: isoText(at), title, sections, data };
-}
-
-/** A part of a message: plain text, which each format escapes. */
-export interface NotifySection {
-  readonly heading?: string;
-  /** Sentences, or entries of a list. */
-  readonly lines: readonly string[];
-  readonly table?: undefined | { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
 }
 
 /** What ends on a date: a version, or routes of a version that end together. */
@@ -275,7 +265,7 @@ export function lostRequestsEvents(watches: readonly EditWatchStatus[], gateway:
     const more = undoLines - undo.length;
     const changes = edits.flatMap((edit) => edit.changes.map((change) => printableExcerpt(change, 300)));
     const undoTexts = undo.map((one) => printableExcerpt(one.text, 300));
-    const sections: NotifySection[] = [
+    const sections: Section[] = [
       { lines: [`${text}.`] },
       {
         heading: 'What the edit changed',

@@ -1,29 +1,9 @@
-import { plainAsMarkdown, sentenceAsMarkdown } from '../../contracts/compat/report/markdownText.ts';
+import type { Document, Section } from '../../shared/document.ts';
 import { isoTextOrNull } from '../../shared/instant.ts';
-import type { NotifyEvent, NotifySection } from './events.ts';
+import { type Html, html, sentenceAsHtml } from '../../shared/markup.ts';
+import type { NotifyEvent } from './events.ts';
 
-// A message in each format. Titles, lines and cells are plain text, and clients may have chosen parts of it. Each format escapes them.
-
-type Message = Pick<NotifyEvent, 'title' | 'sections'>;
-
-const maxLineLength = 2_000;
-
-/** For a file, a chat or a pull request. */
-export function eventAsMarkdown({ title, sections }: Message): string {
-  return `# ${markdownText(title)}\n${sections.map(markdownSection).join('')}`;
-}
-
-function markdownSection({ heading, lines, table }: NotifySection): string {
-  const headingText = heading === undefined ? '' : `\n## ${markdownText(heading)}\n`;
-  const list = lines.map((line) => `- ${sentenceAsMarkdown(line, maxLineLength)}\n`).join('');
-  const row = (cells: readonly string[]): string => `| ${cells.map(markdownText).join(' | ')} |\n`;
-  const rows = table ? `\n${row(table.head)}|${'---|'.repeat(table.head.length)}\n${table.rows.map(row).join('')}` : '';
-  return `${headingText}\n${list}${rows}`;
-}
-
-function markdownText(text: string): string {
-  return plainAsMarkdown(text, maxLineLength);
-}
+// The document of an event in the formats of receivers. Each format escapes it.
 
 // Mail programs ignore style sheets in the head, so each element has its own style.
 const styles = {
@@ -37,45 +17,39 @@ const styles = {
 } as const;
 
 /** A page for an e-mail. */
-export function asHtml({ title, sections }: Message): string {
-  const body = `${element('h1', title)}\n${sections.map(htmlSection).join('\n')}`;
-  return `<!doctype html>
+export function asHtml({ title, sections }: Document): string {
+  return html`<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escaped(title)}</title></head>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title></head>
 <body style="${styles.body}">
-${body}
-</body>
+${[element('h1', title), ...sections.flatMap(htmlParts)].map((part) => html`${part}\n`)}</body>
 </html>
-`;
+`.toString();
 }
 
-function htmlSection({ heading, lines, table }: NotifySection): string {
-  // Commands are in backticks. Backticks in the name of a client only change its font.
-  const items = lines.map((line) => `<li>${escaped(line).replace(/`([^`]+)`/g, '<code>$1</code>')}</li>`).join('\n');
-  const row = (tag: 'th' | 'td', cells: readonly string[]): string =>
-    `<tr>${cells.map((cell) => element(tag, cell)).join('')}</tr>`;
+function htmlParts({ heading, detail, text, lines = [], table, more = [] }: Section): Html[] {
+  const paragraphs = (texts: readonly (string | undefined)[]): Html[] =>
+    texts.flatMap((one) => (one === undefined ? [] : [html`<p>${sentenceAsHtml(one)}</p>`]));
+  const items = lines.map((line) => html`<li>${sentenceAsHtml(line)}</li>\n`);
+  const row = (tag: 'th' | 'td', cells: readonly string[]): Html =>
+    html`<tr>${cells.map((cell) => element(tag, cell))}</tr>\n`;
+  const rows = table?.rows.map((cells) => row('td', cells)) ?? [];
   return [
     ...(heading === undefined ? [] : [element('h2', heading)]),
-    `<ul style="${styles.ul}">\n${items}\n</ul>`,
-    ...(table
-      ? [
-          `<table style="${styles.table}">\n${[row('th', table.head), ...table.rows.map((cells) => row('td', cells))].join('\n')}\n</table>`,
-        ]
-      : []),
-  ].join('\n');
+    ...paragraphs([detail, text]),
+    ...(items.length > 0 ? [html`<ul style="${styles.ul}">\n${items}</ul>`] : []),
+    ...(rows.length > 0 ? [html`<table style="${styles.table}">\n${row('th', table?.head ?? [])}${rows}</table>`] : []),
+    ...paragraphs(more),
+  ];
 }
 
-function element(tag: 'h1' | 'h2' | 'th' | 'td', text: string): string {
-  return `<${tag} style="${styles[tag]}">${escaped(text)}</${tag}>`;
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+function element(tag: 'h1' | 'h2' | 'th' | 'td', text: string): Html {
+  return html`<${tag} style="${styles[tag]}">${text}</${tag}>`;
 }
 
 /** The body of the JSON format: the payload that Standard Webhooks recommends. */
 export function eventAsJson({ type, at, title, sections, data }: NotifyEvent): string {
-  const text = sections.flatMap(({ lines }) => lines).join('\n');
+  const text = sections.flatMap(({ lines = [] }) => lines).join('\n');
   return JSON.stringify({ type, timestamp: isoTextOrNull(at), data: { title, text, ...data } });
 }
 
@@ -88,7 +62,7 @@ const maxMessageLength = 12_000;
 const tooLongNote = '… The message is too long. `version-gateway digest` prints all of it.';
 
 /** The body for an incoming webhook of Slack. */
-export function asSlack({ title, sections }: Message): string {
+export function asSlack({ title, sections }: Document): string {
   const blocks: object[] = [
     { type: 'header', text: { type: 'plain_text', text: cut(title, maxHeaderLength), emoji: false } },
   ];
@@ -111,11 +85,12 @@ function slackSection(text: string): object {
 }
 
 /** The lines of a section, joined to texts of at most 3,000 characters. */
-function slackTexts({ heading, lines, table }: NotifySection): string[] {
+function slackTexts({ heading, detail, text, lines = [], table, more = [] }: Section): string[] {
+  const sentences = [detail, text, ...lines].filter((line) => line !== undefined);
   const rows = table?.rows.map((cells) => cells.filter((cell) => cell !== '').join(' · ')) ?? [];
   const headingLines = heading === undefined ? [] : [`*${slackText(heading)}*`];
   // A line is cut to a sixth of the limit, because escaping makes it up to five times as long.
-  const entries = [...lines, ...rows].map((line) => `• ${slackText(cut(line, maxSectionLength / 6))}`);
+  const entries = [...sentences, ...rows, ...more].map((line) => `• ${slackText(cut(line, maxSectionLength / 6))}`);
   const texts: string[] = [];
   for (const line of [...headingLines, ...entries]) {
     const last = texts.at(-1);

@@ -1,6 +1,7 @@
 import type { Snapshot, Version } from '../../config/snapshot.ts';
+import type { Section } from '../../shared/document.ts';
 import { dayText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
-import { ago, inLargestUnit, inWholeUnits, plural, printableExcerpt, withCommas } from '../../shared/text.ts';
+import { ago, firstOf, inLargestUnit, inWholeUnits, plural, printableExcerpt, withCommas } from '../../shared/text.ts';
 import { evidenceOf } from '../../usage/callFacts.ts';
 import { type CallEvidence, type LiveFacts, mayLackCalls, noLiveFacts } from '../../usage/evidence/callEvidence.ts';
 import type { Remark } from '../../usage/evidence/remark.ts';
@@ -13,7 +14,7 @@ import { type FactSources, gatherFacts, type RetirementFacts } from '../../versi
 import { type LiveState, stateOfVersion } from '../../versions/retirement/liveFacts.ts';
 import { retirementVerdict } from '../../versions/retirement/verdict.ts';
 import { lastPeriodInWords } from '../../versions/retirement/words.ts';
-import { clientNameOf, maxEventsPerGroup, type NotifyEvent, type NotifySection, rememberedMs } from './events.ts';
+import { clientNameOf, maxEventsPerGroup, type NotifyEvent, rememberedMs } from './events.ts';
 
 const dayMs = 86_400_000;
 // The summary of a day waits until the counts of its last minutes are in the ledger.
@@ -163,7 +164,7 @@ async function versionDigest(version: Version, query: DigestQuery) {
   ];
   const blockers =
     answer === 'yes' ? [notBlocked(name, facts)] : reasons.map(({ text }) => printableExcerpt(text, 1_000));
-  const section: NotifySection = {
+  const section: Section = {
     heading: `/${name}: ${facts.stage}`,
     lines: [...blockers, ...(uses.length === 0 ? [noCallInWords(query, evidence, facts)] : [])],
     ...(clients.length > 0 && { table: clientTable(clients, now) }),
@@ -224,12 +225,10 @@ function requestsChange(name: string, requests: number, before: number | undefin
 
 function clientsChange(clients: readonly Pick<ClientUse, 'client' | 'name'>[], what: string): string[] {
   if (clients.length === 0) return [];
-  const names = clients.slice(0, 5).map(clientNameOf).join(', ');
-  const more = clients.length > 5 ? ` and ${withCommas(clients.length - 5)} more` : '';
-  return [`${plural(clients.length, 'client')} ${what}: ${names}${more}.`];
+  return [`${plural(clients.length, 'client')} ${what}: ${firstOf(clients, 5, clientNameOf)}.`];
 }
 
-function clientTable(clients: readonly ClientUse[], now: number): NotifySection['table'] {
+function clientTable(clients: readonly ClientUse[], now: number): Section['table'] {
   const rows = clients
     .slice(0, maxListedClients)
     .map((one) => [clientNameOf(one), withCommas(one.requests), ago(one.last, now)]);

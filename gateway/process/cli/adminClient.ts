@@ -83,6 +83,23 @@ export function adminClient({ origin, name, token, onAnswer }: AdminEndpoint): A
   };
 }
 
+/** The answer of a gateway to a GET. @throws AdminError, also if it is not the answer of a gateway of this release */
+export async function askGateway<Answer>(
+  endpoint: AdminEndpoint,
+  path: string,
+  isAnswer: (answer: unknown) => answer is Answer,
+  timeoutMs?: number,
+): Promise<Answer> {
+  const answer: unknown = await adminClient(endpoint).get(path, timeoutMs);
+  if (!isAnswer(answer)) throw notAGateway(endpoint.name);
+  return answer;
+}
+
+/** Recognizes an answer of a gateway by its kind and one of its lists. A gateway of the same release has the other fields, too. */
+export function isOfKind<Answer>(kind: string, list: string): (answer: unknown) => answer is Answer {
+  return (answer): answer is Answer => isMap(answer) && answer['kind'] === kind && Array.isArray(answer[list]);
+}
+
 /** The gateway that has answered, as a member of the JSON output of a command. */
 export function gatewayJson(endpoint: AdminEndpoint | undefined): object {
   const gateway = endpoint?.gateway?.();

@@ -102,6 +102,12 @@ function isStoreUrl(store: string): boolean {
   return /^postgres(?:ql)?:\/\//.test(store);
 }
 
+/** Of the options `--names` and `--store`. @throws UsageError */
+export function checkNames(names: string | undefined, store: string | undefined): void {
+  if (names !== undefined && store === undefined)
+    throw new UsageError('--names requires --store: a running gateway reads its own usage.names.');
+}
+
 /** `reason`: one sentence. */
 export function unreadableLedger(store: string, reason: string): UsageError {
   // The URL may contain a password.

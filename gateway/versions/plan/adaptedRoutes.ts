@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { segmentPattern, segmentsOf, valuesIn, withoutFinalSlash } from '../../shared/pathTable.ts';
-import { plural, printable } from '../../shared/text.ts';
+import { firstOf, plural, printable } from '../../shared/text.ts';
 import { pathWithoutIds } from '../../usage/counting/routeNames.ts';
 import type { Remark } from '../../usage/evidence/remark.ts';
 import type { ClientUse, UsageQueries, VersionClientUse } from '../../usage/usageQueries.ts';
@@ -107,8 +107,7 @@ export function routeRemarks(
       const routes = ownGroups
         .filter(({ candidateAnswer }) => candidateAnswer === answer)
         .flatMap((group) => group.routes);
-      const more = routes.length > maxNamedRoutes ? ` and ${routes.length - maxNamedRoutes} more` : '';
-      return printable(routes.slice(0, maxNamedRoutes).join(', ') + more);
+      return printable(firstOf(routes, maxNamedRoutes));
     };
     const [refusedRoutes, unclearRoutes] = [routesInWords('not_adapted'), routesInWords('unknown')];
     const refuses = rows.some((row) => row.version === version && row.answer === 'not_adapted');

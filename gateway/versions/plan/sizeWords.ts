@@ -1,5 +1,5 @@
 import { dayText } from '../../shared/instant.ts';
-import { inBytes, plural, printableExcerpt } from '../../shared/text.ts';
+import { firstOf, inBytes, plural, printableExcerpt } from '../../shared/text.ts';
 import type { Remark } from '../../usage/evidence/remark.ts';
 import type { TooLarge } from './ownAnswers.ts';
 import { type PlannedTooLarge, sizeAnswers } from './plan.ts';
@@ -47,11 +47,8 @@ export function distinctSizes(a: number, b: number): [string, string] {
 export function sizeRemarks(list: readonly PlannedTooLarge[]): Remark[] {
   return [...Map.groupBy(list, ({ version, part, known }) => `${version} ${part} ${known}`).values()].map((routes) => {
     const [{ version, part, setting, limit, status, known }] = routes as [PlannedTooLarge];
-    const named = routes
-      .slice(0, maxNamed)
-      .map(({ route, largest }) => `${printableExcerpt(route)} (${inBytes(largest)})`);
-    const more = routes.length > named.length ? ` and ${routes.length - named.length} more` : '';
-    const what = `The ${sizeAnswers[part].words} of a day at these routes of /${version}: ${named.join(', ')}${more}.`;
+    const named = firstOf(routes, maxNamed, (one) => `${printableExcerpt(one.route)} (${inBytes(one.largest)})`);
+    const what = `The ${sizeAnswers[part].words} of a day at these routes of /${version}: ${named}.`;
     const text = known
       ? `With ${setting} of ${inBytes(limit)}, such requests are answered ${status}. ${what}`
       : `${setting} was lowered before, so it is not known whether requests that are served now exceed ${inBytes(limit)}. ${what}`;

@@ -1,5 +1,5 @@
 import { dayText } from '../../shared/instant.ts';
-import { ago, inLargestUnit, inWholeUnits, plural, printableExcerpt, withCommas } from '../../shared/text.ts';
+import { ago, firstOf, inLargestUnit, inWholeUnits, plural, printableExcerpt, withCommas } from '../../shared/text.ts';
 import type { Answer, Remark } from '../../usage/evidence/remark.ts';
 import type { Trend } from '../../usage/report/trend.ts';
 import { waiverWords } from '../lifecycle/stage.ts';
@@ -10,7 +10,7 @@ import {
   clientList,
   clientsAndOthers,
   lastPeriodInWords,
-  missingRouteInWords,
+  missingRoutesInWords,
   othersInWords,
   pausingInWords,
   requestsSinceFirst,
@@ -278,17 +278,14 @@ function waivedInWords({ version, stage, waivers }: RetirementFacts): string | u
 }
 
 function missingInWords({ missingRoutes, successor, now }: RetirementFacts): string {
-  const listed = missingRoutes.slice(0, 5).map(({ route, observed }) => missingRouteInWords(route, observed, now));
-  const more = missingRoutes.length > listed.length ? ` and ${missingRoutes.length - listed.length} more` : '';
-  return `Used routes that the successor, /${successor?.version ?? ''}, does not answer, by requests through this gateway: ${listed.join(', ')}${more}.`;
+  return `Used routes that the successor, /${successor?.version ?? ''}, does not answer, by requests through this gateway: ${missingRoutesInWords(missingRoutes, now)}.`;
 }
 
 function routeList(routes: RetirementFacts['lostRoutes']): string {
-  const listed = routes.slice(0, 5).map(({ route, requests, inContract }) => {
+  return firstOf(routes, 5, ({ route, requests, inContract }) => {
     const undocumented = inContract === false ? ', not in the contract' : '';
     return `${printableExcerpt(route)} (${plural(requests, 'request')}${undocumented})`;
   });
-  return `${listed.join(', ')}${routes.length > listed.length ? ` and ${routes.length - listed.length} more` : ''}`;
 }
 
 function trendInWords({ kind, zero, pausing }: Trend): string | undefined {

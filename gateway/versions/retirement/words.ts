@@ -1,5 +1,6 @@
+import type { Section } from '../../shared/document.ts';
 import { dayText } from '../../shared/instant.ts';
-import { ago, inWholeUnits, plural, printableExcerpt, withCommas } from '../../shared/text.ts';
+import { ago, firstOf, inWholeUnits, plural, printableExcerpt, withCommas } from '../../shared/text.ts';
 import type { MissingRoute } from '../../usage/evidence/missingRoutes.ts';
 import type { ClientUse } from '../../usage/usageQueries.ts';
 import { isSingleClient } from '../../usage/usageRow.ts';
@@ -17,10 +18,15 @@ export function shareInWords(share: number): string {
   return `${Number((share * 100).toPrecision(share >= 0.1 ? 3 : 2))}%`;
 }
 
-/** `GET /profile (GET /v2/profile: 404, 3 min ago)`. Safe to print. `route`: of the version that is compared. */
-export function missingRouteInWords(route: string, observed: MissingRoute, now: number): string {
-  const there = observed.route.replace(' /', ` /${observed.version}/`);
-  return `${printableExcerpt(route)} (${printableExcerpt(there)}: ${observed.status}, ${ago(observed.last, now)})`;
+/** `GET /profile (GET /v2/profile: 404, 3 min ago), …`. Safe to print. `route`: of the version that is compared. */
+export function missingRoutesInWords(
+  routes: readonly { readonly route: string; readonly observed: MissingRoute }[],
+  now: number,
+): string {
+  return firstOf(routes, 5, ({ route, observed }) => {
+    const there = observed.route.replace(' /', ` /${observed.version}/`);
+    return `${printableExcerpt(route)} (${printableExcerpt(there)}: ${observed.status}, ${ago(observed.last, now)})`;
+  });
 }
 
 /** A period of `ms` up to now: `the last 7 days`. */
@@ -58,11 +64,28 @@ export function clientList<Client extends ListedClient>(
   now: number,
   details: (client: Client) => string = ({ requests }) => requestsInWords(requests),
 ): string {
-  const words = clients.slice(0, maxListedClients).map((one) => {
+  return firstOf(clients, maxListedClients, (one) => {
     return `${printableExcerpt(one.name ?? one.client)} (last call ${ago(one.last, now)}, ${details(one)})`;
   });
-  const more = clients.length - words.length;
-  return words.join(', ') + (more > 0 ? ` and ${withCommas(more)} more` : '');
+}
+
+/** The JSON formats list more clients. */
+export const maxTableRows = 20;
+
+/** The first clients of a list, and how many more there are. `columns`: the heading of each, and what it says of a client. */
+export function clientTable<Client extends { readonly client: string; readonly name: string | null }>(
+  clients: readonly Client[],
+  count: number,
+  columns: readonly (readonly [heading: string, cellOf: (client: Client) => string])[],
+): Pick<Section, 'table' | 'more'> {
+  const rows = clients
+    .slice(0, maxTableRows)
+    .map((one) => [printableExcerpt(one.name ?? one.client), ...columns.map(([, cellOf]) => cellOf(one))]);
+  const more = count - rows.length;
+  return {
+    table: { head: ['client', ...columns.map(([heading]) => heading)], rows },
+    more: more > 0 ? [`and ${withCommas(more)} more`] : [],
+  };
 }
 
 /** `50,001 clients`; `At least 50,001 clients` if some clients are counted together, or if requests are counted without their route. */

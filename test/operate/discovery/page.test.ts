@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
-import { html } from '../../../gateway/operate/discovery/html.ts';
 import { overviewOf } from '../../../gateway/operate/discovery/overview.ts';
 import { axisOf, timeline } from '../../../gateway/operate/discovery/page.ts';
+import { html } from '../../../gateway/shared/markup.ts';
 import { ask, serveDiscovery, snapshotWith } from './server.ts';
 
 const accept = 'text/html';

@@ -66,7 +66,7 @@ describe('the events of dates', () => {
     expect(more).toEqual([]);
     expect(event?.title).toBe('GET /v1/old is deprecated since 2027-03-01');
     expect(event?.data['sunset']).toBe('2027-12-31T00:00:00.000Z');
-    expect(event?.sections[0]?.lines[0]).toContain('The sunset is 2027-12-31. The successor is /v2.');
+    expect(event?.sections[0]?.lines?.[0]).toContain('The sunset is 2027-12-31. The successor is /v2.');
   });
 
   it('have another id if a date is moved', () => {
@@ -215,7 +215,7 @@ describe('the events of clients', () => {
         since: noon - 7 * day,
         now: noon,
       });
-      return digest?.sections.find(({ heading }) => heading?.startsWith('/v1'))?.lines.join(' ');
+      return digest?.sections.find(({ heading }) => heading?.startsWith('/v1'))?.lines?.join(' ');
     };
     const noClient = 'No client called it in the last 7 days.';
     expect(await linesOf([old])).toContain(noClient);

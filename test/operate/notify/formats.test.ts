@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { NotifyEvent } from '../../../gateway/operate/notify/events.ts';
-import { asHtml, asSlack, eventAsJson, eventAsMarkdown } from '../../../gateway/operate/notify/formats.ts';
+import { asHtml, asSlack, eventAsJson } from '../../../gateway/operate/notify/formats.ts';
+import { documentAsMarkdown } from '../../../gateway/shared/document.ts';
 import { eventOf } from './receiver.ts';
 
 const hostile = '<!channel> <https://evil.example|click> & "quotes" `code` | cell *bold* <img src=x onerror=alert(1)>';
@@ -59,9 +60,9 @@ it('escapes everything in HTML', () => {
 });
 
 it('escapes everything in Markdown', () => {
-  const text = eventAsMarkdown(event);
+  const text = documentAsMarkdown(event);
   expect(text).not.toMatch(/<|\*bold| \| cell/);
-  expect(eventAsMarkdown(eventOf('one', { sections: [{ lines: ['Run `a|b`, <i>.'] }] }))).toContain(
+  expect(documentAsMarkdown(eventOf('one', { sections: [{ lines: ['Run `a|b`, <i>.'] }] }))).toContain(
     '- Run <code>a&#124;b</code>, &#60;i&#62;.\n',
   );
 });

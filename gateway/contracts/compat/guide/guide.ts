@@ -1,6 +1,6 @@
 import type { RouteName } from '../../../contract/routes.ts';
 import { rfc3339 } from '../../../shared/instant.ts';
-import { plural, printable } from '../../../shared/text.ts';
+import { firstOf, plural, printable } from '../../../shared/text.ts';
 import { looksRenamedPhrase, routeInWords } from '../rules/words.ts';
 
 /**
@@ -201,9 +201,8 @@ function datesInWords(
 
 function brownoutsInWords(from: string, { brownouts = [], isRetired }: VersionEnd): string[] {
   if (isRetired || brownouts.length === 0) return [];
-  const { shown, andMore } = firstItems(brownouts);
-  const times = shown.map(({ at, end }) => `${rfc3339(at)} to ${rfc3339(end)}`);
-  return [`Expect that requests to ${from} are refused in brownouts: ${times.join(', ')}${andMore}.`];
+  const times = firstOf(brownouts, 12, ({ at, end }) => `${rfc3339(at)} to ${rfc3339(end)}`);
+  return [`Expect that requests to ${from} are refused in brownouts: ${times}.`];
 }
 
 function routesInWords(from: string, routes: readonly GuideRoute[]): string {

@@ -1,6 +1,6 @@
 import type { RouteName } from '../../../contract/routes.ts';
+import { codeAsMarkdown, plainAsMarkdown, sentenceAsMarkdown } from '../../../shared/markup.ts';
 import { plural, printable } from '../../../shared/text.ts';
-import { codeAsMarkdown, plainAsMarkdown, sentenceAsMarkdown } from '../report/markdownText.ts';
 import { routeInWords } from '../rules/words.ts';
 import {
   additionsIn,

@@ -1,4 +1,4 @@
-import { plural } from '../../../shared/text.ts';
+import { plural, safeText } from '../../../shared/text.ts';
 import { type CompatReport, type PairReport, type PlacedFinding, relevantFindings } from '../judge/judge.ts';
 import { summaryInWords } from './summary.ts';
 import {
@@ -8,7 +8,6 @@ import {
   pathOf,
   placeInWords,
   renameNote,
-  safeText,
   staleInWords,
   type WorkingTree,
 } from './words.ts';

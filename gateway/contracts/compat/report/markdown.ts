@@ -1,8 +1,8 @@
 import { dayText } from '../../../shared/instant.ts';
+import { codeAsMarkdown, plainAsMarkdown, sentenceAsMarkdown } from '../../../shared/markup.ts';
 import { plural } from '../../../shared/text.ts';
 import { type CompatReport, type PlacedFinding, relevantFindings } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
-import { codeAsMarkdown, plainAsMarkdown, sentenceAsMarkdown } from './markdownText.ts';
 import { compatSummary, infosInWords, summaryInWords } from './summary.ts';
 import {
   callsInWords,

@@ -1,6 +1,7 @@
 import { pointerOf } from '../../../contract/document/located.ts';
 import type { TextPosition } from '../../../contract/document/positions.ts';
 import { dayText } from '../../../shared/instant.ts';
+import { safeText } from '../../../shared/text.ts';
 import type { Site } from '../judge/findings.ts';
 import {
   type CompatReport,
@@ -11,7 +12,7 @@ import {
 } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
 import { looksRenamedPhrase, routeInWords } from '../rules/words.ts';
-import { existsInContract, notesOf, safeText, staleInWords, uriOf, type WorkingTree } from './words.ts';
+import { existsInContract, notesOf, staleInWords, uriOf, type WorkingTree } from './words.ts';
 
 export interface SarifOptions extends WorkingTree {
   /** The version of this program. */

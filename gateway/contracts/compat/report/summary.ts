@@ -1,7 +1,6 @@
-import { plural } from '../../../shared/text.ts';
+import { plural, safeText } from '../../../shared/text.ts';
 import { type CompatReport, type PlacedFinding, relevantFindings } from '../judge/judge.ts';
 import { basisOf } from '../rules/rules.ts';
-import { safeText } from './words.ts';
 
 /** The totals of a report, as the JSON format prints them. */
 export interface CompatSummary {

@@ -1,7 +1,7 @@
 import { pointerOf } from '../../../contract/document/located.ts';
 import type { TextPosition } from '../../../contract/document/positions.ts';
 import { dayText } from '../../../shared/instant.ts';
-import { plural, printable } from '../../../shared/text.ts';
+import { plural, printable, safeText } from '../../../shared/text.ts';
 import type { Site } from '../judge/findings.ts';
 import {
   type CompatReport,
@@ -20,7 +20,6 @@ import {
   notesOf,
   placeInWords,
   renameNote,
-  safeText,
   sentenceWithoutRoute,
   staleInWords,
 } from './words.ts';

@@ -2,18 +2,10 @@ import { posix } from 'node:path';
 import type { TextPosition } from '../../../contract/document/positions.ts';
 import type { RouteName } from '../../../contract/routes.ts';
 import { dayText } from '../../../shared/instant.ts';
-import { plural, printable, printableExcerpt } from '../../../shared/text.ts';
+import { plural, printable, safeText } from '../../../shared/text.ts';
 import type { Finding, Site } from '../judge/findings.ts';
 import type { CompatReport, PlacedFinding, StaleExemption } from '../judge/judge.ts';
 import { looksRenamedPhrase, routeInWords } from '../rules/words.ts';
-
-/** Makes text of a contract safe to print. Such text is untrusted and may have any length. */
-export function safeText(text: string, maxLength = 300): string {
-  // GitHub Actions reads a line that begins with `::` or contains `##[` as a command.
-  return printableExcerpt(text, maxLength)
-    .replaceAll('##[', '#\\x23[')
-    .replace(/^\s*::/, '\\x3a:');
-}
 
 /** Whether the contract has the part. The site of a removed part in the new contract has a place, but no value. */
 export function existsInContract(site: Site | undefined): site is Site {

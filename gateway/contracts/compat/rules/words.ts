@@ -1,6 +1,7 @@
 import { isList, type Located } from '../../../contract/document/located.ts';
 import type { RouteName } from '../../../contract/routes.ts';
 import { isMap } from '../../../shared/json.ts';
+import { firstOf } from '../../../shared/text.ts';
 import type { AlternativeOutline, Change, PartStep, PathStep, Serialization } from '../diff/change.ts';
 
 // In characters.
@@ -113,9 +114,7 @@ export function whatChanged({ name, detail }: Change): string {
 }
 
 function valuesInWords(values: readonly string[]): string {
-  const shown = values.slice(0, maxValues).map((json) => `\`${withoutQuotes(json)}\``);
-  const more = values.length - maxValues;
-  return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ');
+  return firstOf(values, maxValues, (json) => `\`${withoutQuotes(json)}\``);
 }
 
 function withoutQuotes(json: string): string {

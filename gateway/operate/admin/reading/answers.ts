@@ -39,7 +39,7 @@ import { gatherFacts } from '../../../versions/retirement/facts.ts';
 import { stateOfVersion } from '../../../versions/retirement/liveFacts.ts';
 import { mayLackCounts, retirementVerdict } from '../../../versions/retirement/verdict.ts';
 import { verdictJson } from '../../../versions/retirement/verdictJson.ts';
-import { clientsInWords, missingRouteInWords } from '../../../versions/retirement/words.ts';
+import { clientsInWords, missingRoutesInWords } from '../../../versions/retirement/words.ts';
 import { ownUsage } from '../../../versions/selfService/ownUsage.ts';
 import { clientEvents, digestEvent } from '../../notify/ledgerEvents.ts';
 import {
@@ -268,9 +268,8 @@ async function remarksOnMissingRoutes(
     const routes = await queries.routes(version.name, since);
     const { missing } = counterpartsOf(version, snapshot, routes, routeAnswers, now);
     if (missing.length === 0) return [];
-    const listed = missing.slice(0, 5).map(({ route, observed }) => missingRouteInWords(route, observed, now));
-    const more = missing.length > listed.length ? ` and ${missing.length - listed.length} more` : '';
-    const text = `Clients of /${version.name} use routes that its successor does not answer: ${listed.join(', ')}${more}.`;
+    const routesInWords = missingRoutesInWords(missing, now);
+    const text = `Clients of /${version.name} use routes that its successor does not answer: ${routesInWords}.`;
     return [{ code: 'missing_in_successor', text }];
   });
   return remarks.flat();

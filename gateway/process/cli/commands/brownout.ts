@@ -1,9 +1,11 @@
 import { Option } from 'commander';
+import type { Document } from '../../../shared/document.ts';
 import { isMap } from '../../../shared/json.ts';
-import { ago, percent, printable, printableExcerpt, withCommas } from '../../../shared/text.ts';
+import { ago, percent, printable, withCommas } from '../../../shared/text.ts';
 import type { BrownoutStatus } from '../../../versions/lifecycle/brownouts.ts';
 import { type BrownoutReport, brownoutClasses, brownoutSummary } from '../../../versions/retirement/brownoutReport.ts';
-import { adminClient, gatewayJson, notAGateway } from '../adminClient.ts';
+import { clientTable } from '../../../versions/retirement/words.ts';
+import { adminClient, askGateway, isOfKind, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -12,8 +14,7 @@ import {
   formatOption,
   versionArgument,
 } from '../options.ts';
-import { type Paint, painter, printedJson, table, widthOf } from '../output/terminal.ts';
-import { escaped, markdownTable } from '../output/verdictText.ts';
+import { printReport, printTable } from '../output/terminal.ts';
 
 interface ReportOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json' | 'markdown';
@@ -62,20 +63,16 @@ async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
   const found = await adminClient(endpoint).get('/api/brownouts');
   const { brownouts } = found;
   if (!isStatusList(brownouts)) throw notAGateway(endpoint.name);
-  if (options.format === 'json') io.stdout.write(printedJson({ ...found, ...gatewayJson(endpoint) }));
-  else if (brownouts.length === 0) io.stdout.write('The configuration has no brownouts.\n');
-  else {
-    const rows = brownouts.map(({ version, at, until, clients, routes, state, reason }) => [
-      `/${version}`,
-      at,
-      until,
-      percent(clients),
-      routes?.join(', ') ?? 'all',
-      reason === null ? state : `${state}: ${printable(reason)}`,
-    ]);
-    const lines = table([['version', 'from', 'until', 'clients', 'routes', 'state'], ...rows], widthOf(io.stdout));
-    io.stdout.write(`${lines.join('\n')}\n`);
-  }
+  const rows = brownouts.map(({ version, at, until, clients, routes, state, reason }) => [
+    `/${version}`,
+    at,
+    until,
+    percent(clients),
+    routes?.join(', ') ?? 'all',
+    reason === null ? state : `${state}: ${reason}`,
+  ]);
+  const head = ['version', 'from', 'until', 'clients', 'routes', 'state'];
+  printTable(found, [head, ...rows], 'The configuration has no brownouts.', { ...options, endpoint, io });
   return 0;
 }
 
@@ -100,95 +97,47 @@ async function stop(version: string, { window, ...options }: StopOptions, io: Io
 }
 
 /** @throws AdminError, UnreadableFileError */
-async function report(version: string, options: ReportOptions, io: Io): Promise<ExitCode> {
-  const { format, window } = options;
+async function report(version: string, { window, ...options }: ReportOptions, io: Io): Promise<ExitCode> {
   const endpoint = adminEndpointOf(options, io);
   const query = window === undefined ? '' : `?window=${encodeURIComponent(window)}`;
-  const found = await adminClient(endpoint).get(`/api/brownouts/${version}${query}`);
-  if (!isReport(found)) throw notAGateway(endpoint.name);
-  if (format === 'json') io.stdout.write(printedJson({ ...found, ...gatewayJson(endpoint) }));
-  else if (format === 'markdown') io.stdout.write(brownoutAsMarkdown(found));
-  else io.stdout.write(brownoutAsText(found, painter(io.stdout, io.env), widthOf(io.stdout)));
+  const isReport = isOfKind<BrownoutReport>('brownout report', 'clients');
+  const found = await askGateway(endpoint, `/api/brownouts/${version}${query}`, isReport);
+  printReport(found, brownoutDocument, { ...options, endpoint, io });
   return 0;
 }
 
-// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
-function isReport(answer: unknown): answer is BrownoutReport {
-  return isMap(answer) && answer['kind'] === 'brownout report' && Array.isArray(answer['clients']);
-}
-
-/** The text shows the clients with the most refused requests. The JSON format lists more. */
-const maxClientsShown = 20;
-
-function brownoutAsText(report: BrownoutReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
-  const lines = [
-    paint('bold', printable(brownoutSummary(report))),
-    ...report.notes.map(({ text }) => `  ${printable(text)}`),
-  ];
-  const refused = refusedTable(report);
-  if (refused.rows.length > 0) lines.push('', ...table([refused.headings, ...refused.rows], width));
-  if (refused.more !== undefined) lines.push(`  ${refused.more}`);
-  const notRefused = notRefusedTable(report);
-  if (notRefused.rows.length > 0)
-    lines.push('', 'Not refused', ...table([notRefused.headings, ...notRefused.rows], width));
-  if (notRefused.more !== undefined) lines.push(`  ${notRefused.more}`);
-  if (report.brownouts.length > 1) lines.push('', ...table(brownoutRows(report), width));
-  return `${lines.join('\n')}\n`;
-}
-
-/** For a ticket or a pull request. */
-function brownoutAsMarkdown(report: BrownoutReport): string {
-  const lines = [`# ${escaped(`Brownouts of /${report.version}`)}`, '', escaped(brownoutSummary(report))];
-  if (report.notes.length > 0) lines.push('', ...report.notes.map(({ text }) => `- ${escaped(text)}`));
-  const refused = refusedTable(report);
-  if (refused.rows.length > 0) lines.push('', ...markdownTable(refused.headings, refused.rows));
-  if (refused.more !== undefined) lines.push('', refused.more);
-  const notRefused = notRefusedTable(report);
-  if (notRefused.rows.length > 0)
-    lines.push('', '## Not refused', '', ...markdownTable(notRefused.headings, notRefused.rows));
-  if (notRefused.more !== undefined) lines.push('', notRefused.more);
-  const [headings = [], ...rows] = brownoutRows(report);
-  if (rows.length > 1) lines.push('', ...markdownTable(headings, rows));
-  return `${lines.join('\n')}\n`;
-}
-
-/** The refused clients, in the order of `brownoutClasses`; those with the most refused requests first in each class. */
-function refusedTable({ clients, client_count: count, asked_at: now }: BrownoutReport) {
-  // While the brownout is not over, the clients have no class.
+function brownoutDocument(report: BrownoutReport): Document {
+  const { clients, not_refused: others, asked_at: now } = report;
+  const agoOf = (instant: string): string => ago(Date.parse(instant), Date.parse(now));
+  // The clients with the most refused requests come first in each class. While the brownout is not over, the clients have no class.
   const sorted = [...brownoutClasses, null].flatMap((name) => clients.filter((one) => one.class === name));
-  const shown = sorted.slice(0, maxClientsShown);
-  const rows = shown.map((one) => [
-    printableExcerpt(one.name ?? one.client),
-    one.class ?? 'not over',
-    withCommas(one.refused),
-    ago(Date.parse(one.last_call), Date.parse(now)),
-    one.successor_use === null ? '-' : ago(Date.parse(one.successor_use), Date.parse(now)),
+  const refused = clientTable(sorted, report.client_count, [
+    ['since then', (one) => one.class ?? 'not over'],
+    ['refused', (one) => withCommas(one.refused)],
+    ['last call', (one) => agoOf(one.last_call)],
+    ['successor', (one) => (one.successor_use === null ? '-' : agoOf(one.successor_use))],
   ]);
-  const headings = ['client', 'since then', 'refused', 'last call', 'successor'];
-  return { headings, rows, more: moreOf(count - shown.length) };
-}
-
-function notRefusedTable({ not_refused: clients, not_refused_count: count }: BrownoutReport) {
-  const shown = clients.slice(0, maxClientsShown);
-  const rows = shown.map((one) => [
-    printableExcerpt(one.name ?? one.client),
-    one.spared ? 'spared by the configuration' : 'not chosen, or called other routes',
-    withCommas(one.requests),
+  const notRefused = clientTable(others, report.not_refused_count, [
+    ['', (one) => (one.spared ? 'spared by the configuration' : 'not chosen, or called other routes')],
+    ['requests on these days', (one) => withCommas(one.requests)],
   ]);
-  return { headings: ['client', '', 'requests on these days'], rows, more: moreOf(count - shown.length) };
-}
-
-function brownoutRows({ brownouts, number }: BrownoutReport): string[][] {
-  const rows = brownouts.map((one) => [
-    `${one.number}${one.number === number ? ' (this one)' : ''}`,
-    printable(one.at),
-    printable(one.end),
+  const windows = report.brownouts.map((one) => [
+    `${one.number}${one.number === report.number ? ' (this one)' : ''}`,
+    one.at,
+    one.end,
     withCommas(one.refused),
     withCommas(one.clients),
   ]);
-  return [['window', 'begins', 'ends', 'refused', 'clients'], ...rows];
-}
-
-function moreOf(count: number): string | undefined {
-  return count > 0 ? `and ${withCommas(count)} more` : undefined;
+  return {
+    title: `Brownouts of /${report.version}`,
+    lead: brownoutSummary(report),
+    sections: [
+      { lines: report.notes.map(({ text }) => text) },
+      refused,
+      { heading: others.length > 0 ? 'Not refused' : undefined, ...notRefused },
+      ...(windows.length > 1
+        ? [{ table: { head: ['window', 'begins', 'ends', 'refused', 'clients'], rows: windows } }]
+        : []),
+    ],
+  };
 }

@@ -1,6 +1,6 @@
 import { isMap } from '../../../shared/json.ts';
 import type { VerdictJson } from '../../../versions/retirement/verdictJson.ts';
-import { adminClient, gatewayJson, notAGateway } from '../adminClient.ts';
+import { askGateway } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -12,8 +12,8 @@ import {
   subjectArgument,
   type TimeArgument,
 } from '../options.ts';
-import { painter, printedJson, widthOf } from '../output/terminal.ts';
-import { verdictAsMarkdown, verdictAsText } from '../output/verdictText.ts';
+import { printReport } from '../output/terminal.ts';
+import { verdictDocument } from '../output/verdictText.ts';
 
 interface CanRetireOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json' | 'markdown';
@@ -44,14 +44,9 @@ async function canRetire({ version, route }: NamedSubject, options: CanRetireOpt
   if (quiet !== undefined) query.set('quiet', quiet.text);
   if (route !== undefined) query.set('route', `${route.method} ${route.path}`);
   const parameters = query.size === 0 ? '' : `?${query}`;
-  const verdict = await adminClient(endpoint).get(
-    `/api/versions/${version}/retirement${parameters}`,
-    retirementTimeoutMs,
-  );
-  if (!isVerdict(verdict)) throw notAGateway(endpoint.name);
-  if (format === 'json') io.stdout.write(printedJson({ ...verdict, ...gatewayJson(endpoint) }));
-  else if (format === 'markdown') io.stdout.write(verdictAsMarkdown(verdict));
-  else io.stdout.write(verdictAsText(verdict, painter(io.stdout, io.env), widthOf(io.stdout)));
+  const path = `/api/versions/${version}/retirement${parameters}`;
+  const verdict = await askGateway(endpoint, path, isVerdict, retirementTimeoutMs);
+  printReport(verdict, verdictDocument, { format, endpoint, io });
   return exitCodes[verdict.answer];
 }
 

@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import { asHtml, eventAsMarkdown } from '../../../operate/notify/formats.ts';
+import { asHtml } from '../../../operate/notify/formats.ts';
 import { digestEvent } from '../../../operate/notify/ledgerEvents.ts';
+import { type Document, documentAsMarkdown } from '../../../shared/document.ts';
 import { isMap } from '../../../shared/json.ts';
 import { printable } from '../../../shared/text.ts';
-import { adminClient, notAGateway } from '../adminClient.ts';
+import { adminClient, askGateway, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
-import { openEvidence, unreadableLedger } from '../ledgerStore.ts';
+import { checkNames, openEvidence, unreadableLedger } from '../ledgerStore.ts';
 import {
   type AdminEndpointOptions,
   addAdminEndpointOptions,
@@ -24,8 +25,6 @@ interface DigestOptions extends AdminEndpointOptions {
   readonly store?: string;
   readonly names?: string;
 }
-
-type Digest = Parameters<typeof asHtml>[0];
 
 // Longer than a gateway waits for its ledger.
 const digestTimeoutMs = 65_000;
@@ -64,31 +63,28 @@ export const addNotify: AddCommand = (program, io, finish) => {
 async function digest(options: DigestOptions, io: Io): Promise<ExitCode> {
   const { store, names, format, since } = options;
   if (since.ms < 3_600_000) throw new UsageError('--since must be 1h or more: the ledger counts by the hour.');
-  if (names !== undefined && store === undefined)
-    throw new UsageError('--names requires --store: a running gateway reads its own usage.names.');
+  checkNames(names, store);
   const found = store === undefined ? await digestFromGateway(options, io) : await digestFromStore(store, options, io);
-  io.stdout.write(format === 'html' ? asHtml(found) : eventAsMarkdown(found));
+  io.stdout.write(format === 'html' ? asHtml(found) : documentAsMarkdown(found));
   return 0;
 }
 
 /** @throws AdminError */
-async function digestFromGateway(options: DigestOptions, io: Io): Promise<Digest> {
+async function digestFromGateway(options: DigestOptions, io: Io): Promise<Document> {
   // The digest is a document that names the gateway itself.
   const endpoint = adminEndpointOf(options, io, 'stderr');
   const path = `/api/digest?${new URLSearchParams({ since: options.since.text })}`;
-  const answer: unknown = await adminClient(endpoint).get(path, digestTimeoutMs);
-  if (!isDigest(answer)) throw notAGateway(endpoint.name);
-  return answer;
+  return askGateway(endpoint, path, isDigest, digestTimeoutMs);
 }
 
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
-function isDigest(answer: unknown): answer is Digest {
+function isDigest(answer: unknown): answer is Document {
   if (!isMap(answer) || typeof answer['title'] !== 'string' || !Array.isArray(answer['sections'])) return false;
   return answer['sections'].every((section) => isMap(section) && Array.isArray(section['lines']));
 }
 
 /** Reads a ledger directly. @throws UsageError, UnreadableFileError */
-async function digestFromStore(store: string, { config, since, names }: DigestOptions, io: Io): Promise<Digest> {
+async function digestFromStore(store: string, { config, since, names }: DigestOptions, io: Io): Promise<Document> {
   const snapshot = snapshotOf(config ?? defaultConfig(io.cwd) ?? 'routes.yaml', io);
   const namesFile = names === undefined ? snapshot.usage.names : resolve(io.cwd, names);
   const { ledger, stateOf } = await openEvidence({ store }, io.cwd, namesFile, snapshot);

@@ -7,7 +7,7 @@ import type { Postgres } from '../../../operate/fleet/postgres.ts';
 import { dayText, isoText } from '../../../shared/instant.ts';
 import { isMap } from '../../../shared/json.ts';
 import { plural, printable, withCommas } from '../../../shared/text.ts';
-import { type AdminEndpoint, adminClient, gatewayJson, notAGateway } from '../adminClient.ts';
+import { adminClient, askGateway, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -17,7 +17,7 @@ import {
   formatOption,
 } from '../options.ts';
 import { fleetAsText } from '../output/fleetText.ts';
-import { painter, printedJson, widthOf } from '../output/terminal.ts';
+import { printAnswer } from '../output/terminal.ts';
 
 interface FleetOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json';
@@ -73,9 +73,8 @@ export const addFleet: AddCommand = (program, io, finish) => {
 async function fleet(options: FleetOptions, io: Io): Promise<ExitCode> {
   const { format, store } = options;
   const endpoint = store === undefined ? adminEndpointOf(options, io) : undefined;
-  const found = await (endpoint ? fromGateway(endpoint) : withStore(store ?? '', io, readFleet));
-  if (format === 'json') io.stdout.write(printedJson({ ...found, ...gatewayJson(endpoint) }));
-  else io.stdout.write(fleetAsText(found, painter(io.stdout, io.env), widthOf(io.stdout)));
+  const found = await (endpoint ? askGateway(endpoint, '/api/fleet', isFleet) : withStore(store ?? '', io, readFleet));
+  printAnswer(found, { format, endpoint, io }, (paint, width) => fleetAsText(found, paint, width));
   return 0;
 }
 
@@ -121,12 +120,6 @@ function importText(file: string, outcome: ImportOutcome): string {
       ? ''
       : `\nCounted as other clients, because the fleet makes tags with another salt: ${plural(foreignTags, 'client')} with a tag`;
   return `${withCommas(requests)} requests imported${period}${foreignTagsNote}`;
-}
-
-async function fromGateway(endpoint: AdminEndpoint): Promise<FleetJson> {
-  const answer = await adminClient(endpoint).get('/api/fleet');
-  if (!isFleet(answer)) throw notAGateway(endpoint.name);
-  return answer;
 }
 
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.

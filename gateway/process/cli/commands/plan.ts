@@ -2,8 +2,9 @@ import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { decodeIfUtf8, readRoutes } from '../../../config/location.ts';
 import { systemClock } from '../../../shared/clock.ts';
+import type { Document, Section } from '../../../shared/document.ts';
 import { rfc3339 } from '../../../shared/instant.ts';
-import { ago, plural, printable, printableExcerpt, withCommas } from '../../../shared/text.ts';
+import { ago, plural, printable, withCommas } from '../../../shared/text.ts';
 import { isSingleClient } from '../../../usage/usageRow.ts';
 import {
   hasLoss,
@@ -14,10 +15,10 @@ import {
   withRetired,
 } from '../../../versions/plan/plan.ts';
 import { planEdit } from '../../../versions/plan/planEdit.ts';
-import { routesInWords } from '../../../versions/retirement/words.ts';
-import { type AdminEndpoint, askForPlan, gatewayJson } from '../adminClient.ts';
+import { clientTable, maxTableRows, routesInWords } from '../../../versions/retirement/words.ts';
+import { type AdminEndpoint, askForPlan } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
-import { openEvidence, unreadableLedger } from '../ledgerStore.ts';
+import { checkNames, openEvidence, unreadableLedger } from '../ledgerStore.ts';
 import {
   type AdminEndpointOptions,
   addAdminEndpointOptions,
@@ -30,8 +31,7 @@ import {
   type TimeArgument,
   versionArgument,
 } from '../options.ts';
-import { type Paint, painter, printedJson, table, widthOf } from '../output/terminal.ts';
-import { escaped, markdownTable } from '../output/verdictText.ts';
+import { printReport } from '../output/terminal.ts';
 
 interface PlanOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json' | 'markdown';
@@ -82,16 +82,13 @@ async function plan(file: string | undefined, options: PlanOptions, io: Io): Pro
   const { retire, store, names, format } = options;
   if ((file === undefined) === (retire === undefined))
     throw new UsageError('Give either the routes.yaml to plan for, or --retire with a version such as /v1.');
-  if (names !== undefined && store === undefined)
-    throw new UsageError('--names requires --store: a running gateway reads its own usage.names.');
+  checkNames(names, store);
   const endpoint = store === undefined ? adminEndpointOf(options, io) : undefined;
   const result =
     endpoint !== undefined
       ? await planFromGateway(file, options, endpoint, io.cwd)
       : await planFromStore(store ?? '', file, options, io);
-  if (format === 'json') io.stdout.write(printedJson({ ...result, ...gatewayJson(endpoint) }));
-  else if (format === 'markdown') io.stdout.write(planAsMarkdown(result));
-  else io.stdout.write(planAsText(result, painter(io.stdout, io.env), widthOf(io.stdout)));
+  printReport(result, planDocument, { format, endpoint, io });
   if (hasLoss(result)) return 1;
   return result.known ? 0 : 3;
 }
@@ -146,84 +143,65 @@ async function planFromStore(
   }
 }
 
-/** The clients with the largest losses are shown; the JSON format lists more. */
-const maxClientsShown = 20;
-
-export function planAsText(plan: Plan, paint: Paint, width = Number.POSITIVE_INFINITY): string {
-  const lines = [headingOf(plan), '', ...planLines(plan, paint), '', ...table(versionRows(plan))];
-  const { headings, rows, more } = clientTable(plan);
-  if (rows.length > 0) lines.push('', ...table([headings, ...rows], width));
-  if (more !== undefined) lines.push(`  ${more}`);
-  return `${lines.join('\n')}\n`;
-}
-
-/** For a ticket or a pull request. */
-export function planAsMarkdown(plan: Plan): string {
-  const lines = [`# ${escaped(headingOf(plan))}`, '', escaped(plan.summary)];
-  if (plan.notes.length > 0) lines.push('', ...plan.notes.map(({ text }) => `- ${escaped(text)}`));
-  const [versionHeadings = [], ...versions] = versionRows(plan);
-  lines.push('', ...markdownTable(versionHeadings, versions));
-  const { headings, rows, more } = clientTable(plan);
-  if (rows.length > 0) lines.push('', ...markdownTable(headings, rows));
-  if (more !== undefined) lines.push('', escaped(more));
-  return `${lines.join('\n')}\n`;
-}
-
-/** The result and the notes. */
-function planLines(plan: Plan, paint: Paint): string[] {
+function planDocument(plan: Plan): Document {
   const style = hasLoss(plan) ? 'red' : plan.known ? 'green' : 'yellow';
-  return [paint(style, `  ${printable(plan.summary)}`), ...plan.notes.map(({ text }) => `  ${printable(text)}`)];
+  return {
+    title: headingOf(plan),
+    sections: [
+      { text: plan.summary, style, lines: plan.notes.map(({ text }) => text) },
+      { table: { head: ['version', 'stage', 'answer', 'clients', 'requests', 'lost'], rows: versionRows(plan) } },
+      clientSection(plan),
+    ],
+  };
 }
 
 function headingOf({ at, since, until, covered_since: covered }: Plan): string {
   const instant = at === until ? '' : ` as of ${rfc3339(Date.parse(at))}`;
   const coverage =
     covered === null ? 'the ledger is empty' : `recorded without a gap since ${rfc3339(Date.parse(covered))}`;
-  return printable(`Plan${instant} for the requests since ${rfc3339(Date.parse(since))} (${coverage})`);
+  return `Plan${instant} for the requests since ${rfc3339(Date.parse(since))} (${coverage})`;
 }
 
 function versionRows({ versions }: Plan): string[][] {
   // A scanner may have tried hundreds of versions that never existed.
   const shown = versions.filter(({ stage, lost }) => stage !== 'removed' || lost > 0);
-  const rows = shown.map(({ version, stage, answer, clients, requests, lost }) => [
-    printable(`/${version}`),
-    printable(stage),
-    plannedAnswers[answer]?.words ?? printable(answer),
-    withCommas(clients),
-    withCommas(requests),
-    withCommas(lost),
+  return shown.map(({ version, stage, answer, clients, requests, lost }) => [
+    `/${version}`,
+    stage,
+    plannedAnswers[answer]?.words ?? answer,
+    ...[clients, requests, lost].map(withCommas),
   ]);
-  return [['version', 'stage', 'answer', 'clients', 'requests', 'lost'], ...rows];
 }
 
 /** The clients that lose something. */
-function clientTable({ clients, client_count: count, losing_count: losing, until }: Plan) {
-  const shown = clients.filter(({ lost }) => lost > 0).slice(0, maxClientsShown);
+function clientSection({ clients, client_count: count, losing_count: losing, until }: Plan): Section {
+  const losers = clients.filter(({ lost }) => lost > 0);
+  const shown = losers.slice(0, maxTableRows);
   const answers = plannedAnswerNames.filter((name) => name === 'served' || shown.some((one) => one.answers[name] > 0));
-  const rows = shown.map((one) => [
-    printableExcerpt(one.name ?? one.client),
-    withCommas(one.lost),
-    ...answers.map((name) => withCommas(one.answers[name])),
-    routesOf(one),
-    ago(Date.parse(one.last), Date.parse(until)),
+  const { table } = clientTable(losers, losing, [
+    ['loses', (one) => withCommas(one.lost)],
+    ...answers.map((name) => {
+      return [plannedAnswers[name].heading, (one: PlannedClient) => withCommas(one.answers[name])] as const;
+    }),
+    ['routes', routesOf],
+    ['last call', (one) => ago(Date.parse(one.last), Date.parse(until))],
   ]);
-  const headings = ['client', 'loses', ...answers.map((name) => plannedAnswers[name].heading), 'routes', 'last call'];
   // `losing_count` does not count `other clients`, which may have a row.
-  const shownSingleClients = shown.filter(isSingleClient).length;
-  const hiddenNote = losing > shownSingleClients ? `and ${withCommas(losing - shownSingleClients)} more` : undefined;
-  const unharmedNote = count > losing ? `${plural(count - losing, 'client')} would lose nothing.` : undefined;
-  const more = [hiddenNote, unharmedNote].filter((one) => one !== undefined).join('; ');
-  return { headings, rows, more: more === '' ? undefined : more };
+  const hidden = losing - shown.filter(isSingleClient).length;
+  const hiddenNote = hidden > 0 ? [`and ${withCommas(hidden)} more`] : [];
+  const unharmedNote = count > losing ? [`${plural(count - losing, 'client')} would lose nothing.`] : [];
+  const more = [...hiddenNote, ...unharmedNote].join('; ');
+  return { table, more: more === '' ? [] : [more] };
 }
 
 /** The most used routes of the versions that the client loses. */
 function routesOf({ loses: lostVersions, top_routes: top }: PlannedClient): string {
   const [first, ...others] = lostVersions;
-  if (top.length === 0) return lostVersions.map((version) => printable(`/${version}`)).join(', ');
+  if (top.length === 0) return lostVersions.map((version) => `/${version}`).join(', ');
   const routes = top.map(({ version, route, requests }) => {
     return { route: others.length > 0 ? `${route} of /${version}` : route, requests };
   });
   // The number of routes is left out, because the client may have used more routes than these.
   const words = routesInWords(routes.length, routes).replace(/^\d+: /, '');
-  return others.length > 0 ? words : `${printable(`/${first}`)}: ${words}`;
+  return others.length > 0 ? words : `/${first}: ${words}`;
 }

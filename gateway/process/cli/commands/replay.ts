@@ -9,7 +9,7 @@ import { openContract } from '../../../contract/document/open.ts';
 import { CompareError } from '../../../contract/failure.ts';
 import { chainBetween } from '../../../contracts/shadow/copyPlan.ts';
 import { type ReplayOptions, type ReplaySide, replay, type SilentSide } from '../../../contracts/shadow/replay.ts';
-import { type ReplayReport, replayAsSarif, replayReport } from '../../../contracts/shadow/replayReport.ts';
+import { replayAsSarif, replayReport } from '../../../contracts/shadow/replayReport.ts';
 import { type HeaderField, ReplayedContract, type ReplayedVersions } from '../../../contracts/shadow/replayRequests.ts';
 import { parseRequestFile } from '../../../contracts/shadow/requestFile.ts';
 import { fieldFault, type RequestFile } from '../../../contracts/shadow/requestFormat.ts';
@@ -20,8 +20,8 @@ import { pathThroughChain } from '../../../versions/lifecycle/stage.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { formatOption, snapshotOf } from '../options.ts';
 import { failureInWords, workingTreeAt } from '../output/comparison.ts';
-import { replayAsText } from '../output/shadowText.ts';
-import { painter, printedJson, widthOf } from '../output/terminal.ts';
+import { replayDocument } from '../output/shadowText.ts';
+import { printedJson, printReport } from '../output/terminal.ts';
 
 interface CommandOptions {
   readonly v1: string;
@@ -100,7 +100,12 @@ async function replayFile(requestFile: string, options: CommandOptions, io: Io, 
   const outcome = await replay(replayOptions);
   if ('side' in outcome) throw noAnswerError(outcome, replayOptions[outcome.side]);
   const report = replayReport(replayOptions, outcome);
-  io.stdout.write(printedReport(report, replayOptions, options.format, { io, release, file: requestFile }));
+  const { format } = options;
+  if (format !== 'sarif') printReport(report, replayDocument, { format, endpoint: undefined, io });
+  else {
+    const place = { release, file: requestFile, ...workingTreeAt(io.cwd) };
+    io.stdout.write(printedJson(replayAsSarif(report, replayOptions, place)));
+  }
   if (report.counts.undeclared > 0 && options.failOn === 'undeclared') return 1;
   // A check that compared nothing must not pass.
   const problem =
@@ -114,17 +119,6 @@ async function replayFile(requestFile: string, options: CommandOptions, io: Io, 
   if (problem === undefined) return 0;
   io.stderr.write(`${problem}\n`);
   return 2;
-}
-
-function printedReport(
-  report: ReplayReport,
-  options: ReplayOptions,
-  format: CommandOptions['format'],
-  { io, release, file }: { readonly io: Io; readonly release: string; readonly file: string },
-): string {
-  if (format === 'json') return printedJson(report);
-  if (format === 'text') return replayAsText(report, painter(io.stdout, io.env), widthOf(io.stdout));
-  return printedJson(replayAsSarif(report, options, { release, file, ...workingTreeAt(io.cwd) }));
 }
 
 /** @throws CompareError, UsageError, UnreadableFileError */

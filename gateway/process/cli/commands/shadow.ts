@@ -8,7 +8,7 @@ import type { ExportedRequests } from '../../../contracts/shadow/sampledRequests
 import { reasonOf } from '../../../shared/fileSystem.ts';
 import { isMap } from '../../../shared/json.ts';
 import { plural, printable, withCommas } from '../../../shared/text.ts';
-import { adminClient, gatewayJson, notAGateway } from '../adminClient.ts';
+import { adminClient, askGateway, isOfKind, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -17,8 +17,8 @@ import {
   formatOption,
   versionArgument,
 } from '../options.ts';
-import { shadowAsMarkdown, shadowAsText } from '../output/shadowText.ts';
-import { painter, printedJson, table, widthOf } from '../output/terminal.ts';
+import { shadowDocument } from '../output/shadowText.ts';
+import { printedJson, printReport, printTable } from '../output/terminal.ts';
 
 // The ledger may have many rows of evidence.
 const reportTimeoutMs = 30_000;
@@ -102,9 +102,7 @@ async function status({ kind, table: tableOf }: ComparisonCommands, options: Sta
   // The field is `shadows` or `drifts`.
   const rows = tableOf(found[`${kind}s`]);
   if (rows === undefined) throw notAGateway(endpoint.name);
-  if (options.format === 'json') io.stdout.write(printedJson({ ...found, ...gatewayJson(endpoint) }));
-  else if (rows.length === 1) io.stdout.write(`The configuration has no ${comparisonNames[kind]}.\n`);
-  else io.stdout.write(`${table(rows, widthOf(io.stdout)).join('\n')}\n`);
+  printTable(found, rows, `The configuration has no ${comparisonNames[kind]}.`, { ...options, endpoint, io });
   return 0;
 }
 
@@ -141,19 +139,12 @@ async function stop(kind: ComparisonKind, version: string, options: AdminEndpoin
 }
 
 /** @throws AdminError, UnreadableFileError */
-async function report(version: string, { format, ...options }: ReportOptions, io: Io): Promise<ExitCode> {
-  const endpoint = adminEndpointOf({ ...options, format }, io);
-  const found = await adminClient(endpoint).get(`/api/shadow/${version}`, reportTimeoutMs);
-  if (!isShadowReport(found)) throw notAGateway(endpoint.name);
-  if (format === 'json') io.stdout.write(printedJson({ ...found, ...gatewayJson(endpoint) }));
-  else if (format === 'markdown') io.stdout.write(shadowAsMarkdown(found));
-  else io.stdout.write(shadowAsText(found, painter(io.stdout, io.env), widthOf(io.stdout)));
+async function report(version: string, options: ReportOptions, io: Io): Promise<ExitCode> {
+  const endpoint = adminEndpointOf(options, io);
+  const isReport = isOfKind<DifferenceReport>('shadow report', 'routes');
+  const found = await askGateway(endpoint, `/api/shadow/${version}`, isReport, reportTimeoutMs);
+  printReport(found, shadowDocument, { ...options, endpoint, io });
   return 0;
-}
-
-// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
-function isShadowReport(answer: unknown): answer is DifferenceReport {
-  return isMap(answer) && answer['kind'] === 'shadow report' && Array.isArray(answer['routes']);
 }
 
 /** @throws AdminError, UnreadableFileError, UsageError */

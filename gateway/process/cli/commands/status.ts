@@ -6,7 +6,7 @@ import { replacedLinkFault } from '../../../config/location.ts';
 import type { StatusJson, VersionJson } from '../../../operate/admin/statusJson.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { plural, printable } from '../../../shared/text.ts';
-import { type AdminEndpoint, adminClient, gatewayJson } from '../adminClient.ts';
+import { type AdminEndpoint, askGateway, gatewayJson } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -17,8 +17,8 @@ import {
   type TimeArgument,
   timeoutArgument,
 } from '../options.ts';
-import { readStatus, statusAsText, unresponsiveWorkers, waivedClientsText } from '../output/statusReport.ts';
-import { painter, printedJson, widthOf } from '../output/terminal.ts';
+import { isStatus, statusAsText, unresponsiveWorkers, waivedClientsText } from '../output/statusReport.ts';
+import { printAnswer, printedJson } from '../output/terminal.ts';
 
 interface StatusOptions extends AdminEndpointOptions {
   readonly format: 'text' | 'json';
@@ -51,15 +51,10 @@ async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
   const linkWarning = replacedLinkFault(file, resolve(io.cwd, file));
   if (linkWarning) io.stderr.write(`warning: ${formatFault(linkWarning)}\n`);
   const endpoint = adminEndpointOf(options, io, wait === undefined ? 'stdout' : 'stderr');
-  const admin = adminClient(endpoint);
-  const pollStatus = (timeoutMs?: number) => readStatus(admin, endpoint.name, timeoutMs);
+  const pollStatus = (timeoutMs?: number) => askGateway(endpoint, '/api/status', isStatus, timeoutMs);
   if (wait !== undefined) return waitUntilSafe(wait, timeout, pollStatus, { endpoint, format }, io);
   const found = await pollStatus();
-  const text =
-    format === 'json'
-      ? printedJson({ ...found, ...gatewayJson(endpoint) })
-      : statusAsText(found, systemClock.now(), painter(io.stdout, io.env), widthOf(io.stdout));
-  io.stdout.write(text);
+  printAnswer(found, { format, endpoint, io }, (paint, width) => statusAsText(found, systemClock.now(), paint, width));
   return 0;
 }
 

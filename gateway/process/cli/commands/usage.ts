@@ -8,9 +8,9 @@ import { usageCsv } from '../../../usage/report/usageCsv.ts';
 import { defaultGrouping, type Grouping, groupings, whyRouteNotAllowed } from '../../../usage/report/usagePage.ts';
 import { instanceFault, type UsageReport, usageReport } from '../../../usage/report/usageReport.ts';
 import type { UsageQueries } from '../../../usage/usageQueries.ts';
-import { type AdminEndpoint, adminClient, gatewayJson, notAGateway } from '../adminClient.ts';
+import { type AdminEndpoint, askGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
-import { openLedger, unreadableLedger } from '../ledgerStore.ts';
+import { checkNames, openLedger, unreadableLedger } from '../ledgerStore.ts';
 import {
   type AdminEndpointOptions,
   addAdminEndpointOptions,
@@ -21,7 +21,7 @@ import {
   subjectArgument,
   type TimeArgument,
 } from '../options.ts';
-import { painter, printedJson, widthOf } from '../output/terminal.ts';
+import { printAnswer } from '../output/terminal.ts';
 import { usageAsText } from '../output/usageText.ts';
 
 interface UsageOptions extends AdminEndpointOptions {
@@ -59,8 +59,7 @@ export const addUsage: AddCommand = (program, io, finish) => {
 /** @throws UsageError, AdminError, UnreadableFileError */
 async function usage(subject: NamedSubject | undefined, options: UsageOptions, io: Io): Promise<ExitCode> {
   const { store, names } = options;
-  if (names !== undefined && store === undefined)
-    throw new UsageError('--names requires --store: a running gateway reads its own usage.names.');
+  checkNames(names, store);
   const { by, instance } = options;
   const version = subject?.version;
   const fault =
@@ -71,9 +70,9 @@ async function usage(subject: NamedSubject | undefined, options: UsageOptions, i
   const report = await (endpoint
     ? reportFromGateway(subject, options, endpoint)
     : reportFromStore(store ?? '', subject, storeOptions, io.cwd, systemClock.now()));
-  if (options.format === 'json') io.stdout.write(printedJson({ ...report, ...gatewayJson(endpoint) }));
-  else if (options.format === 'csv') io.stdout.write(usageCsv(report));
-  else io.stdout.write(usageAsText(report, painter(io.stdout, io.env), widthOf(io.stdout)));
+  printAnswer(report, { ...options, endpoint, io }, (paint, width) => {
+    return options.format === 'csv' ? usageCsv(report) : usageAsText(report, paint, width);
+  });
   return 0;
 }
 
@@ -88,9 +87,7 @@ async function reportFromGateway(
   if (subject !== undefined) query.set('version', subject.version);
   if (subject?.route !== undefined) query.set('route', `${subject.route.method} ${subject.route.path}`);
   if (options.instance !== undefined) query.set('instance', options.instance);
-  const answer = await adminClient(endpoint).get(`/api/usage?${query}`);
-  if (!isReport(answer)) throw notAGateway(endpoint.name);
-  return answer;
+  return askGateway(endpoint, `/api/usage?${query}`, isReport);
 }
 
 // Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.

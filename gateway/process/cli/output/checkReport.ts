@@ -2,12 +2,13 @@ import { type Fault, formatFault, isSecret, maskLine } from '../../../config/fau
 import type { Snapshot } from '../../../config/snapshot.ts';
 import type { ConfigResult } from '../../../config/validate.ts';
 import type { ReloadOutcome } from '../../../operate/admin/operations.ts';
+import { type Paint, tableAsText } from '../../../shared/document.ts';
 import { dateText } from '../../../shared/instant.ts';
 import { plural, printable } from '../../../shared/text.ts';
 import { refusalLines } from '../../../versions/lifecycle/reloadGuard.ts';
 import { stageOf, successorOf } from '../../../versions/lifecycle/stage.ts';
 import { hasLoss, type Plan } from '../../../versions/plan/plan.ts';
-import { type Paint, printedJson, table } from './terminal.ts';
+import { printedJson } from './terminal.ts';
 
 export interface CheckReport {
   readonly file: string;
@@ -203,7 +204,7 @@ function summaries(snapshot: Snapshot, now: number): Summary[] {
 }
 
 function overview(snapshot: Snapshot, now: number): string[] {
-  return table(
+  return tableAsText(
     summaries(snapshot, now).map((summary) => [
       summary.version,
       summary.stage,

@@ -2,7 +2,8 @@ import { realpathSync } from 'node:fs';
 import { UnreadableFileError } from '../../../config/fault.ts';
 import { CompareError } from '../../../contract/failure.ts';
 import { workingTreeOf } from '../../../contract/source/git.ts';
-import { safeText, type WorkingTree } from '../../../contracts/compat/report/words.ts';
+import type { WorkingTree } from '../../../contracts/compat/report/words.ts';
+import { safeText } from '../../../shared/text.ts';
 import { UsageError } from '../io.ts';
 
 /** The Git working tree of a folder. Git prints paths with symbolic links resolved, so the folder is resolved too. */

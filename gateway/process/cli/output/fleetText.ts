@@ -1,6 +1,6 @@
 import type { FleetJson, GatewayJson } from '../../../operate/fleet/fleetJson.ts';
+import { type Paint, tableAsText } from '../../../shared/document.ts';
 import { ago, inLargestUnit, printable, withCommas } from '../../../shared/text.ts';
-import { type Paint, table } from './terminal.ts';
 
 const colours = { heard: 'green', silent: 'red' } as const;
 
@@ -29,7 +29,7 @@ function gatewayLines(gateways: readonly GatewayJson[], now: number, paint: Pain
     one.heard === null ? '-' : withCommas(one.spooled),
     one.clock_differs ? clockInWords(one.clock_skew_ms) : '',
   ]);
-  const [head = '', ...lines] = table([heading, ...rows], width);
+  const [head = '', ...lines] = tableAsText([heading, ...rows], width);
   // A name may contain the word of a state, so only the text from this column on is searched.
   const stateColumn = head.indexOf('state');
   const coloured = lines.map((line, index) => {

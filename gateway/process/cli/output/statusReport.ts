@@ -1,21 +1,14 @@
 import type { StatusJson, TargetJson, VersionJson } from '../../../operate/admin/statusJson.ts';
+import { type Paint, tableAsText } from '../../../shared/document.ts';
 import { dateText } from '../../../shared/instant.ts';
 import { isMap } from '../../../shared/json.ts';
 import { ago, plural, printable } from '../../../shared/text.ts';
 import { waiverWords } from '../../../versions/lifecycle/stage.ts';
-import { type AdminClient, type JsonObject, notAGateway } from '../adminClient.ts';
+import type { JsonObject } from '../adminClient.ts';
 import { fleetSummary } from './fleetText.ts';
-import { type Paint, table } from './terminal.ts';
 
-/** @param endpointName names the gateway in an error @throws AdminError */
-export async function readStatus(admin: AdminClient, endpointName: string, timeoutMs?: number): Promise<StatusJson> {
-  const answer = await admin.get('/api/status', timeoutMs);
-  if (!isStatus(answer)) throw notAGateway(endpointName);
-  return answer;
-}
-
-// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
-function isStatus(answer: unknown): answer is StatusJson {
+/** Checks enough to recognize a gateway. A gateway of the same release has the other fields, too. */
+export function isStatus(answer: unknown): answer is StatusJson {
   if (!isMap(answer)) return false;
   const { config, versions } = answer;
   return isMap(config) && hasTexts(config, 'fingerprint', 'loaded_at', 'trigger') && isListOfVersions(versions);
@@ -146,9 +139,9 @@ function versionLines(versions: readonly VersionJson[], now: number, width: numb
     String(one.waiting),
     one.last_served === null ? 'not since start' : ago(Date.parse(one.last_served), now),
   ]);
-  const [head = '', ...lines] = table([heading, ...rows], width);
+  const [head = '', ...lines] = tableAsText([heading, ...rows], width);
   const targets = versions.map((one) =>
-    table(
+    tableAsText(
       one.targets.map((target) => targetCells(target, now)),
       width - 4,
     ),

@@ -1,7 +1,56 @@
 import { styleText } from 'node:util';
-import type { Output } from '../io.ts';
+import {
+  type Document,
+  documentAsMarkdown,
+  documentAsText,
+  type Paint,
+  tableAsText,
+} from '../../../shared/document.ts';
+import { type AdminEndpoint, gatewayJson } from '../adminClient.ts';
+import type { Io, Output } from '../io.ts';
 
-export type Paint = (style: 'red' | 'yellow' | 'green' | 'dim' | 'bold', text: string) => string;
+/** How an answer is printed. `endpoint`: of the gateway that gave it; undefined: the command found it itself. */
+interface Printing {
+  readonly format: string;
+  readonly endpoint: AdminEndpoint | undefined;
+  readonly io: Io;
+}
+
+/** Prints an answer as JSON, with the gateway that gave it, or as text. */
+export function printAnswer(
+  answer: object,
+  { format, endpoint, io: { stdout, env } }: Printing,
+  textOf: (paint: Paint, width: number) => string,
+): void {
+  const isJson = format === 'json';
+  stdout.write(
+    isJson ? printedJson({ ...answer, ...gatewayJson(endpoint) }) : textOf(painter(stdout, env), widthOf(stdout)),
+  );
+}
+
+/** Prints a report as JSON, as Markdown or as text. */
+export function printReport<Report extends object>(
+  report: Report,
+  documentOf: (report: Report) => Document,
+  printing: Printing,
+): void {
+  printAnswer(report, printing, (paint, width) => {
+    const document = documentOf(report);
+    return printing.format === 'markdown' ? documentAsMarkdown(document) : documentAsText(document, paint, width);
+  });
+}
+
+/** Prints an answer as JSON, or its rows as a table below a head. `ifEmpty`: a sentence for a table without rows. */
+export function printTable(
+  answer: object,
+  rows: readonly (readonly string[])[],
+  ifEmpty: string,
+  printing: Printing,
+): void {
+  printAnswer(answer, printing, (_paint, width) => {
+    return rows.length === 1 ? `${ifEmpty}\n` : `${tableAsText(rows, width).join('\n')}\n`;
+  });
+}
 
 /** Colours on a terminal, unless NO_COLOR is set or TERM is `dumb`; plain text otherwise. */
 export function painter(output: Output, env: NodeJS.ProcessEnv): Paint {
@@ -28,50 +77,6 @@ export function printedJson(value: unknown): string {
 
 function escapeOf(unit: number): string {
   return `\\u${unit.toString(16).padStart(4, '0')}`;
-}
-
-// Text columns are not truncated below this width: client names would no longer differ.
-const narrowestColumn = 12;
-// Spaces before the first column and between columns.
-const gap = 2;
-
-/**
- * Rows as aligned columns, indented by two spaces. Empty columns are omitted. If the table is wider than `width`, the
- * widest of its columns with letters are truncated with an ellipsis. Numbers, days and charts have no letters.
- */
-export function table(rows: readonly (readonly string[])[], width = Number.POSITIVE_INFINITY): string[] {
-  const naturalWidths = (rows[0] ?? []).map((_cell, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const widths = narrowedWidths(naturalWidths, rows, width);
-  return rows.map((row) => {
-    const cells = row.map((cell, column) => truncated(cell, widths[column] ?? 0).padEnd(widths[column] ?? 0));
-    const line = cells.filter((_cell, column) => widths[column] !== 0).join(' '.repeat(gap));
-    return `${' '.repeat(gap)}${line.trimEnd()}`;
-  });
-}
-
-function narrowedWidths(
-  naturalWidths: readonly number[],
-  rows: readonly (readonly string[])[],
-  width: number,
-): number[] {
-  const widths = [...naturalWidths];
-  const hasWords = naturalWidths.map((_width, column) =>
-    rows.some((row) => (row[column]?.length ?? 0) > narrowestColumn && /\p{L}/u.test(row[column] ?? '')),
-  );
-  let excess = widths.reduce((sum, one) => sum + (one === 0 ? 0 : one + gap), 0) - width;
-  for (; excess > 0; excess -= 1) {
-    const widest = Math.max(...widths.filter((_width, column) => hasWords[column]));
-    if (widest <= narrowestColumn) break;
-    const column = widths.findIndex((one, index) => hasWords[index] && one === widest);
-    widths[column] = widest - 1;
-  }
-  return widths;
-}
-
-function truncated(cell: string, width: number): string {
-  return cell.length <= width ? cell : `${cell.slice(0, width - 1)}…`;
 }
 
 const bars = '▁▂▃▄▅▆▇█';

@@ -1,3 +1,4 @@
+import { type Paint, tableAsText } from '../../../shared/document.ts';
 import { ago, plural, printable, printableExcerpt, roughPeriod, withCommas } from '../../../shared/text.ts';
 import {
   type Grouping,
@@ -10,7 +11,7 @@ import {
 } from '../../../usage/report/usagePage.ts';
 import type { UsageReport } from '../../../usage/report/usageReport.ts';
 import { routesInWords } from '../../../versions/retirement/words.ts';
-import { type Paint, sparkline, table } from './terminal.ts';
+import { sparkline } from './terminal.ts';
 
 interface Column {
   readonly heading: string;
@@ -66,7 +67,7 @@ function tableOf(report: UsageReport, width: number): string[] {
       (field === undefined || report.rows.some((row) => (row[field] ?? 0) !== 0)),
   );
   const cells = report.rows.map((row) => columns.map(({ cell }) => cell(row, report)));
-  return table([columns.map(({ heading }) => heading), ...cells], width);
+  return tableAsText([columns.map(({ heading }) => heading), ...cells], width);
 }
 
 const versionColumn = column('version', (row) => {

@@ -4,11 +4,7 @@ import {
   longestComment,
   reportAsMarkdown,
 } from '../../../../gateway/contracts/compat/report/markdown.ts';
-import {
-  codeAsMarkdown,
-  plainAsMarkdown,
-  sentenceAsMarkdown,
-} from '../../../../gateway/contracts/compat/report/markdownText.ts';
+import { codeAsMarkdown, plainAsMarkdown, sentenceAsMarkdown } from '../../../../gateway/shared/markup.ts';
 import {
   after,
   before,

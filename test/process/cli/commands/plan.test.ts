@@ -106,7 +106,7 @@ describe('plan', () => {
     const { stdout } = await plan(['new.yaml', '--format', 'markdown']);
     expect(stdout).toMatch(/^# Plan for the requests since .+\n\n2 clients would lose 1,209 of/);
     expect(stdout).toContain('\n| client | loses | served | 410 | routes | last call |\n|---|---|---|---|---|---|\n');
-    expect(stdout).toMatch(/^\| a\\\|b\\`\\<img\\>\\\[x\\\]\(y\)/m);
+    expect(stdout).toContain('\n| a&#124;b&#96;&#60;img&#62;&#91;x&#93;(y)&#92;');
   });
 
   it('prints the response of the gateway as JSON', async () => {

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../../../gateway/config/load.ts';
 import type { StatusJson, VersionJson } from '../../../../gateway/operate/admin/statusJson.ts';
 import { statusAsText } from '../../../../gateway/process/cli/output/statusReport.ts';
-import { verdictAsMarkdown, verdictAsText } from '../../../../gateway/process/cli/output/verdictText.ts';
+import { verdictDocument } from '../../../../gateway/process/cli/output/verdictText.ts';
+import { documentAsMarkdown, documentAsText } from '../../../../gateway/shared/document.ts';
 import { gatherFacts } from '../../../../gateway/versions/retirement/facts.ts';
 import { retirementVerdict } from '../../../../gateway/versions/retirement/verdict.ts';
 import { type VerdictJson, verdictJson } from '../../../../gateway/versions/retirement/verdictJson.ts';
@@ -73,11 +74,12 @@ describe.each(['7d', '30d', '60s', '36h'])('with a quiet period of %s', (quiet) 
     const subject = snapshot.versions.has('v1') ? versionOf(snapshot, 'v1') : { name: 'v1' };
     const facts = await gatherFacts(subject, { snapshot, queries, report }, quietMs, now);
     const verdict = JSON.parse(JSON.stringify(verdictJson(retirementVerdict(facts)))) as VerdictJson;
-    const text = verdictAsText(verdict, plain);
+    const document = verdictDocument(verdict);
+    const text = documentAsText(document, plain);
     expect(text).toMatch(/\d/);
     expect(numbersWithoutPeriod(text)).toEqual([]);
     // In Markdown, tables have no gaps between columns.
-    const prose = verdictAsMarkdown(verdict).replaceAll(/^\|.*$/gm, '');
+    const prose = documentAsMarkdown(document).replaceAll(/^\|.*$/gm, '');
     expect(numbersWithoutPeriod(prose)).toEqual([]);
   });
 });

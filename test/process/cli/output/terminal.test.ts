@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { sparkline, table } from '../../../../gateway/process/cli/output/terminal.ts';
+import { sparkline } from '../../../../gateway/process/cli/output/terminal.ts';
+import { tableAsText } from '../../../../gateway/shared/document.ts';
 import { day } from '../../../support/ledgerWith.ts';
 
 const rows = [
@@ -9,7 +10,7 @@ const rows = [
 ];
 
 it.each([60, 80, 100])('a table fits a terminal of %i columns, and truncates only text', (width) => {
-  const lines = table(rows, width);
+  const lines = tableAsText(rows, width);
   expect(lines.map(({ length }) => length).filter((length) => length > width)).toEqual([]);
   expect(lines[1]).toContain('▁▂▃▄▅▆▇█▁▂▃▄▅▆▇█');
   expect(lines[1]).toContain('1,204');
@@ -17,12 +18,12 @@ it.each([60, 80, 100])('a table fits a terminal of %i columns, and truncates onl
 });
 
 it('a table in a pipe is not truncated', () => {
-  const [, line] = table(rows);
+  const [, line] = tableAsText(rows);
   expect(line).toContain('GET /cocktails, GET /drinks/{id}, POST /orders');
 });
 
 it('a terminal that is too narrow for any table gets the narrowest table', () => {
-  expect(table(rows, 10)[1]).toMatch(/^ {2}x-api-key:#…/);
+  expect(tableAsText(rows, 10)[1]).toMatch(/^ {2}x-api-key:#…/);
 });
 
 const now = Date.parse('2026-11-21T12:34:56Z');
