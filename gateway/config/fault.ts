@@ -1,5 +1,5 @@
 import { reasonOf, UnsuitableFileError } from '../shared/fileSystem.ts';
-import { maskUserinfo, printable } from '../shared/text.ts';
+import { maskUserinfo, printable, shortened } from '../shared/text.ts';
 import { ExpandedText } from './expand.ts';
 
 /** A fault or a warning about a routes.yaml. A file with a fault is not used; a file that only has warnings is used. */
@@ -93,5 +93,5 @@ export function quotedValue(value: unknown, path: Path): string | undefined {
   const shown = /^[^\s"\p{C}]+$/u.test(text) ? text : JSON.stringify(text);
   // A password may contain any character, spaces included, so everything up to the last @ is masked.
   const masked = printable(maskUserinfo(shown.replace(/\/\/.*@/, '//***@')));
-  return masked.length > 80 ? `${masked.slice(0, 79)}…` : masked;
+  return shortened(masked);
 }

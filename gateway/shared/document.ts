@@ -1,5 +1,5 @@
 import { cellAsMarkdown, markdownTable, plainAsMarkdown, sentenceAsMarkdown } from './markup.ts';
-import { printable } from './text.ts';
+import { printable, shortened } from './text.ts';
 
 export type Style = 'red' | 'yellow' | 'green' | 'dim' | 'bold';
 export type Paint = (style: Style, text: string) => string;
@@ -108,7 +108,7 @@ export function tableAsText(cells: readonly (readonly string[])[], width = Numbe
   );
   const widths = narrowedWidths(naturalWidths, rows, width);
   return rows.map((row) => {
-    const padded = row.map((cell, column) => truncated(cell, widths[column] ?? 0).padEnd(widths[column] ?? 0));
+    const padded = row.map((cell, column) => shortened(cell, widths[column] ?? 0).padEnd(widths[column] ?? 0));
     const line = padded.filter((_cell, column) => widths[column] !== 0).join(' '.repeat(gap));
     return `${' '.repeat(gap)}${line.trimEnd()}`;
   });
@@ -131,8 +131,4 @@ function narrowedWidths(
     widths[column] = widest - 1;
   }
   return widths;
-}
-
-function truncated(cell: string, width: number): string {
-  return cell.length <= width ? cell : `${cell.slice(0, width - 1)}…`;
 }

@@ -95,6 +95,11 @@ export function safeText(text: string, maxLength = 300): string {
     .replace(/^\s*::/, '\\x3a:');
 }
 
+/** At most `length` characters, the last of them an ellipsis if the text is longer. */
+export function shortened(text: string, length = 80): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}
+
 /** `5%`, `0.1%`, `33.3%` */
 export function percent(share: number): string {
   return `${Math.round(share * 1000) / 10}%`;

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { shortened } from '../../shared/text.ts';
 import { byPlace, type Fault } from '../fault.ts';
 import { realPathOf } from '../location.ts';
 import { nearest } from '../nearest.ts';
@@ -6,7 +7,7 @@ import { readYaml } from '../readDocument.ts';
 import type { Version } from '../snapshot.ts';
 import { type ConfigResult, validate } from '../validate.ts';
 import { valuePlaceholder } from './interpolate.ts';
-import { allTexts, type ComposeFinding, child, faultIn, listed, shortened } from './node.ts';
+import { allTexts, type ComposeFinding, child, faultIn, listed } from './node.ts';
 import type { Project } from './project.ts';
 import { mountsOf, type Service } from './service.ts';
 import {

@@ -1,4 +1,4 @@
-import { maskUserinfo, printable } from '../../shared/text.ts';
+import { firstOf, maskUserinfo, printable, shortened } from '../../shared/text.ts';
 import { type Fault, quotedValue } from '../fault.ts';
 
 /** A position with its file, because parts of one service may come from several files. */
@@ -191,16 +191,7 @@ export function faultIn(
   };
 }
 
-/** Shortens a name for a message; names in Compose files may have any length. */
-export function shortened(name: string, longest = 80): string {
-  return name.length > longest ? `${name.slice(0, longest - 1)}…` : name;
-}
-
-/** `v1, v2 and 3 others` */
+/** `v1, v2 and 3 more`. Names in Compose files may have any length. */
 export function listed(names: readonly string[]): string {
-  const shown = names
-    .slice(0, 8)
-    .map((name) => shortened(name))
-    .join(', ');
-  return names.length > 8 ? `${shown} and ${names.length - 8} others` : shown;
+  return firstOf(names, 8, (name) => shortened(name));
 }

@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path';
+import { shortened } from '../../shared/text.ts';
 import type { Fault } from '../fault.ts';
 import type { Variables } from './interpolate.ts';
 import {
@@ -13,7 +14,6 @@ import {
   mapOf,
   mergeMaps,
   scalarText,
-  shortened,
   textsOf,
 } from './node.ts';
 import { type ComposeFile, ComposeReader, projectName, readEnvFile, variablesIn } from './reader.ts';

@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import { isAlias, isMap, isScalar, isSeq, type Node } from 'yaml';
+import { shortened } from '../../shared/text.ts';
 import {
   type KeyAndValue,
   pairsOf,
@@ -24,7 +25,6 @@ import {
   mapEntries,
   mapOf,
   normaliseService,
-  shortened,
 } from './node.ts';
 
 // Much larger than any file written by hand.

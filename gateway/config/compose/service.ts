@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { shortened } from '../../shared/text.ts';
 import type { Variables } from './interpolate.ts';
 import {
   allTexts,
@@ -10,7 +11,6 @@ import {
   type MapNode,
   mapEntries,
   scalarText,
-  shortened,
   textsOf,
 } from './node.ts';
 import { readEnvFile } from './reader.ts';

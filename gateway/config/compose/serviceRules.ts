@@ -1,6 +1,7 @@
+import { shortened } from '../../shared/text.ts';
 import { realPathOf } from '../location.ts';
 import { valuePlaceholder } from './interpolate.ts';
-import { type ComposeFinding, child, errorFinding, faultIn, scalarText, shortened, warningFinding } from './node.ts';
+import { type ComposeFinding, child, errorFinding, faultIn, scalarText, warningFinding } from './node.ts';
 import { mountsOf, referringTexts, type Service } from './service.ts';
 import {
   type ComposeContext,

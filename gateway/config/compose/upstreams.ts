@@ -1,18 +1,10 @@
 import { isIP } from 'node:net';
+import { shortened } from '../../shared/text.ts';
 import type { Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
 import type { Snapshot } from '../snapshot.ts';
 import { faultAt, hasValue, placeKey, type Source, valueAt } from '../source.ts';
-import {
-  allTexts,
-  type ComposeFinding,
-  child,
-  errorFinding,
-  listed,
-  mapEntries,
-  shortened,
-  warningFinding,
-} from './node.ts';
+import { allTexts, type ComposeFinding, child, errorFinding, listed, mapEntries, warningFinding } from './node.ts';
 import type { Project } from './project.ts';
 import { listensOn, portsInWords, portsOf, type Service } from './service.ts';
 

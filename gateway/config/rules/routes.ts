@@ -1,3 +1,4 @@
+import { membersOf } from '../../shared/json.ts';
 import type { Fault } from '../fault.ts';
 import { faultAt, faultAtKey, hasValue, type Source, valueAt } from '../source.ts';
 import type { ConfigRule } from './rule.ts';
@@ -51,8 +52,7 @@ function rightSpelling(key: string, keys: readonly string[]): string | undefined
 
 /** The keys of all routes, also of those with a wrong value. */
 export function routeKeys(source: Source): string[] {
-  const routes = valueAt(source.tree, ['routes']);
-  return typeof routes === 'object' && routes !== null && !Array.isArray(routes) ? Object.keys(routes) : [];
+  return Object.keys(membersOf(valueAt(source.tree, ['routes'])));
 }
 
 /** The prefix that `key` is a spelling of. */

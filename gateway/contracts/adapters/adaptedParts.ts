@@ -5,6 +5,7 @@ import { type Route, routesOf } from '../../contract/routes.ts';
 import { JsonSchemas, type NamedSchemas, refPrefix, type SubSchema } from '../../contract/schema/jsonSchema.ts';
 import { schemaPolicies } from '../../contract/schema/policies.ts';
 import { SchemaValidator } from '../../contract/schema/validator.ts';
+import { membersOf } from '../../shared/json.ts';
 import { type ParameterParts, parameterObject, parametersIn } from './parameters.ts';
 import { fromEntries, mayBeJson, type PlainPart, parametersOf, requestBodyOf, responsesOf } from './plainParts.ts';
 
@@ -46,8 +47,7 @@ export class AdapterSide {
   }
 
   get root(): { readonly security?: unknown; readonly components?: { readonly securitySchemes?: unknown } } {
-    const { value } = this.#documents.root;
-    return typeof value === 'object' && value !== null ? value : {};
+    return membersOf(this.#documents.root.value);
   }
 }
 
@@ -179,8 +179,7 @@ export function responsesIn(route: Route, side: AdapterSide): Responses {
 }
 
 export function contentOf(part: PlainPart | undefined): Readonly<Record<string, PlainPart>> {
-  const content = part?.['content'];
-  return typeof content === 'object' && content !== null ? (content as Record<string, PlainPart>) : {};
+  return membersOf(part?.['content']);
 }
 
 /** The entry of a media type in a `content`, or of the first JSON type if it does not list the media type. */

@@ -1,6 +1,7 @@
 import { alternativesOf, listOf } from '../../contract/schema/alternatives.ts';
 import type { NamedSchemas, PlainSchema, SubSchema } from '../../contract/schema/jsonSchema.ts';
 import { canonicalJson, isEqual } from '../../contract/schema/keywords.ts';
+import { membersOf } from '../../shared/json.ts';
 
 /**
  * The schema without `$ref`, `allOf`, `oneOf` and `anyOf`: one schema per alternative. A value is valid if it is valid for
@@ -12,8 +13,7 @@ export function branchesOf(schema: SubSchema, named: NamedSchemas): readonly Pla
 }
 
 export function propertiesOf(schema: PlainSchema): Readonly<Record<string, SubSchema>> {
-  const { properties } = schema;
-  return typeof properties === 'object' && properties !== null ? (properties as Record<string, SubSchema>) : {};
+  return membersOf(schema['properties']);
 }
 
 export function requiredOf(schema: PlainSchema): readonly string[] {

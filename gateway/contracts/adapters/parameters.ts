@@ -1,6 +1,7 @@
 import type { AdaptedRoute, Operation, ParameterForm, ParameterForms } from '../../config/adapterSettings.ts';
 import { listOf, TooManyAlternatives } from '../../contract/schema/alternatives.ts';
 import type { NamedSchemas, PlainSchema, SubSchema } from '../../contract/schema/jsonSchema.ts';
+import { membersOf } from '../../shared/json.ts';
 import { branchesOf, propertiesOf, requiredOf, typesOf } from './branches.ts';
 import { withFormatsFrom } from './formats.ts';
 import type { PlainPart } from './plainParts.ts';
@@ -70,7 +71,7 @@ export function parametersIn(
   const rewritten = rewrittenBy(operations);
   return Object.entries(propertiesOf(schema)).map(([name, property]) => {
     const propertySchema = typeof property === 'object' ? property : {};
-    const parameterKeys = xParameterOf(propertySchema);
+    const parameterKeys = membersOf(propertySchema['x-parameter']);
     const isAlwaysSent = requiredOf(schema).includes(name);
     if ('content' in parameterKeys) return { ...parameterKeys, name, in: where, required: isAlwaysSent };
     const { 'x-parameter': _parameter, default: ownDefault, ...valueSchema } = propertySchema;
@@ -106,11 +107,6 @@ function rewrittenBy(operations: readonly Operation[]): Set<string> {
   return names;
 }
 
-function xParameterOf(schema: PlainSchema): PlainPart {
-  const parameter = schema['x-parameter'];
-  return typeof parameter === 'object' && parameter !== null ? (parameter as PlainPart) : {};
-}
-
 /** The forms of the parameters that are not single texts. */
 export function parameterFormsOf(route: AdaptedRoute, own: ParameterParts, other: ParameterParts): ParameterForms {
   const formsIn = (parts: ParameterParts, template: string): ParameterForms['own'] =>
@@ -144,7 +140,7 @@ export function formOf(
 ): ParameterForm | 'opaque' | 'parts' {
   if (typeof schema === 'boolean') return { separator: undefined, type: 'text' };
   const { 'x-parameter': _parameter, ...valueSchema } = schema;
-  const { content, style: writtenStyle, explode: writtenExplode } = xParameterOf(schema);
+  const { content, style: writtenStyle, explode: writtenExplode } = membersOf(schema['x-parameter']);
   const style = typeof writtenStyle === 'string' ? writtenStyle : where === 'query' ? 'form' : 'simple';
   const explode = typeof writtenExplode === 'boolean' ? writtenExplode : style === 'form';
   const kinds = typesIn(valueSchema, named);

@@ -7,6 +7,7 @@ import type { Documents } from '../../contract/document/documents.ts';
 import { openContract } from '../../contract/document/open.ts';
 import { CompareError } from '../../contract/failure.ts';
 import type { Route } from '../../contract/routes.ts';
+import { membersOf } from '../../shared/json.ts';
 import { compareContracts } from '../compat/diff/contracts.ts';
 import { findingsOf } from '../compat/judge/findings.ts';
 import { defaultLevelOf } from '../compat/rules/rules.ts';
@@ -138,9 +139,8 @@ class AdapterCheck {
   #writtenPlace(place: Path): Path {
     const index = place.indexOf('response');
     if (index === -1) return place;
-    const rows = valueAt(this.#source.tree, place.slice(0, index + 1));
+    const rowNames = Object.keys(membersOf(valueAt(this.#source.tree, place.slice(0, index + 1))));
     const status = String(place[index + 1]);
-    const rowNames = typeof rows === 'object' && rows !== null ? Object.keys(rows) : [];
     const written = entryFor(
       new Map(rowNames.map((name) => [name === 'default' ? name : name.toUpperCase(), name])),
       status,

@@ -7,6 +7,7 @@ import {
 } from '../../contract/schema/alternatives.ts';
 import type { NamedSchemas, SubSchema } from '../../contract/schema/jsonSchema.ts';
 import { type PlainSchema, refPrefix } from '../../contract/schema/jsonSchema.ts';
+import { isMap } from '../../shared/json.ts';
 import { listedValuesOf, propertiesOf } from '../adapters/branches.ts';
 import { noNode, type PlanNode } from './splice.ts';
 
@@ -192,19 +193,15 @@ function memberSchemas(schema: PlainSchema, name: string): readonly ChildSchema[
 }
 
 function additionalSchemas(schema: PlainSchema): readonly ChildSchema[] {
-  return [schema['additionalProperties'], schema['unevaluatedProperties']].filter(isSchemaObject);
+  return [schema['additionalProperties'], schema['unevaluatedProperties']].filter(isMap);
 }
 
 /** The schemas of the items of an array. The items of a tuple are treated as alternatives of each other. */
 function itemSchemas(schema: PlainSchema): readonly ChildSchema[] {
   const { items, prefixItems, additionalItems, unevaluatedItems } = schema;
   const tupleItems = [...listOf(prefixItems), ...listOf(items)];
-  const otherItems = [Array.isArray(items) ? additionalItems : items, unevaluatedItems].filter(isSchemaObject);
+  const otherItems = [Array.isArray(items) ? additionalItems : items, unevaluatedItems].filter(isMap);
   return tupleItems.length === 0 ? otherItems : [[...tupleItems, ...otherItems]];
-}
-
-function isSchemaObject(value: unknown): value is PlainSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function allows(schemas: Alternative, type: 'object' | 'array'): boolean {

@@ -1,6 +1,7 @@
 import type { EvidenceRow } from '../../usage/usageRow.ts';
 import {
   changeOf,
+  declarationOf,
   isOneSided,
   isPairRow,
   leastChange,
@@ -114,14 +115,14 @@ class RouteRows {
     return rows.flatMap((counted) => {
       // A row about a violation counts only the pairs with the violation.
       const row = { ...counted, pairs: this.#comparedPairs(counted) };
-      const { what, declares, newMore } = row;
+      const { what, newMore } = row;
       const control = this.#controlByProperty.get(propertyKeyOf(row));
       const isInOldToo = row.oldShare > 0 || (control !== undefined && control.oldShare + control.newShare > 0);
       if (isInOldToo && newMore === 0) return [];
       // A longer list contains more violations, so in lists the share of violations must change, too.
       const hasEnoughChange = !row.path.includes('/*') || changeOf(row) >= leastChange;
       const isDifference = !isInOldToo || (hasEnoughChange && isOneSided(row, 'newMore'));
-      const isDeclared = what === 'changed' && !declares.endsWith('→ no schema');
+      const isDeclared = what === 'changed' && declarationOf(row).after !== 'no schema';
       // `detail` of the row: `type number`, `format date-time`, `required` and so on.
       const rule =
         what === 'syntax' ? 'syntax' : row.detail === 'type null' ? 'null' : (row.detail.split(' ', 1)[0] ?? '');
@@ -167,7 +168,7 @@ class RouteRows {
     const lessFrequentRows = rows.filter((row) => isOneSided(row, 'oldMore'));
     return rows.flatMap((counted) => {
       const row = { ...counted, pairs: this.#pairs };
-      const { detail: status, newMore, oldMore, declares } = row;
+      const { detail: status, newMore, oldMore } = row;
       if (newMore === 0) return [];
       const formerStatusRows = lessFrequentRows.filter((one) => one !== counted);
       const detail = `${formerStatusRows.map((one) => one.detail).join(', ') || 'another status'} → ${status}`;
@@ -177,8 +178,10 @@ class RouteRows {
       }
       if (this.#isNoise(row, 'newMore')) return [difference(row, ['status', detail], noise, newMore)];
       // `optional`: the contract lists the status. `required`: the new contract requires a parameter that the request may lack.
-      const [before, after] = declares.split(' → ');
-      const isFormerStatusOnlyInOld = formerStatusRows.some((one) => one.declares === 'optional → unlisted');
+      const { before, after } = declarationOf(row);
+      const isFormerStatusOnlyInOld = formerStatusRows
+        .map(declarationOf)
+        .some((one) => one.before === 'optional' && one.after === 'unlisted');
       const [isDeclared, why] =
         after === 'no route'
           ? [true, 'the new contract does not have the route']
@@ -195,8 +198,8 @@ class RouteRows {
 
   unseen(): { status: number; path: string; why: string }[] {
     const unseenFields = this.#rows.flatMap((row) => {
-      const { what, status, path, declares, pairs, oldShare } = row;
-      if (what !== 'value' || !/^(?:required|optional) /.test(declares)) return [];
+      const { what, status, path, pairs, oldShare } = row;
+      if (what !== 'value' || !/^(?:required|optional)$/.test(declarationOf(row).before)) return [];
       const nullShare = this.#rowAt(row, 'null')?.oldShare ?? 0;
       if (pairs >= leastPairs && oldShare > 0) return [];
       const whyNever = path.endsWith('/*') ? 'always empty' : nullShare > 0 ? 'always null' : 'never sent';
@@ -248,7 +251,7 @@ class RouteRows {
   }
 
   #contractVerdict(row: EvidenceRow): Verdict {
-    const [before, after] = row.declares.split(' → ');
+    const { before, after } = declarationOf(row);
     if (row.what === 'media')
       return before === 'unlisted' && after === 'optional'
         ? ['declared', 'only the new contract lists it']

@@ -4,7 +4,7 @@ import { plural } from '../../shared/text.ts';
 import { maxEvidenceRows } from '../../usage/ledger/evidence.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
 import type { EvidenceRow } from '../../usage/usageRow.ts';
-import { evidenceHash, isPairRow, parentsOf, sumPairs, unreadableContract } from './evidence.ts';
+import { declarationOf, evidenceHash, isPairRow, parentsOf, sumPairs, unreadableContract } from './evidence.ts';
 import type { ShadowQuery } from './report.ts';
 
 /** Something in the responses of a version that its contract does not declare. Instants as RFC 3339. */
@@ -98,20 +98,22 @@ function routeDrift(route: string, rows: readonly EvidenceRow[]) {
 
 /** A single response is enough for a finding, because the contract applies to every response. */
 function findingsIn(rows: readonly EvidenceRow[]): UndeclaredProperty[] {
-  // `newShare` is the number of responses that have the property. `declares` begins with what the contract states about the property:
-  // `required`, `optional`, `unlisted`, `no schema` or `no route`.
+  // `newShare` is the number of responses that have the property. A version is compared with its own contract, so
+  // `before` is what this contract states.
   const seenRows = rows.filter(({ newShare }) => newShare > 0);
-  const isUnlisted = ({ declares }: EvidenceRow): boolean => declares.startsWith('unlisted ');
+  const isUnlisted = (row: EvidenceRow): boolean => declarationOf(row).before === 'unlisted';
   // A status that the contract lists is `optional`. For other statuses it states no media types and no bodies.
   const undeclaredStatuses = new Set(
-    seenRows.filter((row) => row.what === 'status' && !/^optional /.test(row.declares)).map(({ detail }) => detail),
+    seenRows
+      .filter((row) => row.what === 'status' && declarationOf(row).before !== 'optional')
+      .map(({ detail }) => detail),
   );
   const unlistedPaths = new Set(
     seenRows.filter((row) => row.what === 'value' && isUnlisted(row)).map(({ status, path }) => `${status} ${path}`),
   );
   const found = seenRows.flatMap((row): UndeclaredProperty[] => {
-    const { what, status, path, declares, detail } = row;
-    if (what === 'status' && declares.startsWith('no route ')) return [finding(row, 'route', detail)];
+    const { what, status, path, detail } = row;
+    if (what === 'status' && declarationOf(row).before === 'no route') return [finding(row, 'route', detail)];
     if (what === 'status' && isUnlisted(row)) return [finding(row, 'status', detail)];
     if (undeclaredStatuses.has(String(status))) return [];
     if (what === 'media' && isUnlisted(row)) return [finding(row, 'media', detail)];

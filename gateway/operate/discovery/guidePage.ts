@@ -16,37 +16,24 @@ import {
   routesByTopic,
   type SharedTopic,
   type Topic,
-  textPartsOf,
 } from '../../contracts/compat/guide/guide.ts';
-import { Html, html } from '../../shared/markup.ts';
+import { type Html, html, sentenceAsHtml } from '../../shared/markup.ts';
 import { plural, printable } from '../../shared/text.ts';
 import type { GuideLinks } from './guideRequest.ts';
-import { guideStyle, icon } from './html.ts';
+import { discoveryPage, guideStyle } from './html.ts';
 
 /** The guide as a page for browsers, without scripts. */
 export function guidePage(guide: Guide, links?: GuideLinks): string {
   const { from, to, title, routes } = guide;
   const shared = guide.shared.filter(hasChanges);
   const routesOfTopic = routesByTopic(guide);
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>From ${from} to ${to}${title && ` · ${printable(title)}`}</title>
-<link rel="icon" href="${icon}">
-<style>${new Html(guideStyle)}</style>
-</head>
-<body>
-<div class="wrap">
-<header>
+  const content = html`<header>
 ${title ? html`<p class="host">${printable(title)}</p>` : undefined}
 <h1>Moving from ${from} to ${to}</h1>
 </header>
 <main>
 <section aria-labelledby="todo"><h2 id="todo">What to do</h2>
-<ol class="steps">${instructionsOf(guide).map((line) => html`<li>${withCode(line)}</li>`)}</ol></section>
+<ol class="steps">${instructionsOf(guide).map((line) => html`<li>${sentenceAsHtml(line)}</li>`)}</ol></section>
 <section aria-labelledby="routes"><h2 id="routes">Routes</h2>${routeTable(guide)}</section>
 ${section(
   'shared',
@@ -56,11 +43,8 @@ ${section(
 ${section('changes', 'Changes by route', routes.filter(hasSection).map(routeArticle))}
 ${additionsSection(guide)}
 </main>
-${footer(guide, links)}
-</div>
-</body>
-</html>
-`.toString();
+${footer(guide, links)}`;
+  return discoveryPage(`From ${from} to ${to}${title && ` · ${printable(title)}`}`, guideStyle, content);
 }
 
 function section(id: string, title: string, articles: readonly Html[]): Html | undefined {
@@ -107,17 +91,17 @@ function routeArticle(route: GuideRoute): Html {
   const { shown, andMore } = firstItems(shared.filter(({ topic }) => hasChanges(topic)));
   return article(anchor, heading, [
     summary ? html`<p class="purpose">${printable(summary)}</p>` : undefined,
-    newOperation === undefined ? html`<p>${withCode(removalInWords(route))}</p>` : undefined,
+    newOperation === undefined ? html`<p>${sentenceAsHtml(removalInWords(route))}</p>` : undefined,
     requestLine && samples(requestLine),
     shown.length > 0 ? html`<p>Changes shared with other routes: ${shown.map(sharedLink)}${andMore}.</p>` : undefined,
-    ...topics.filter(hasChanges).map((topic) => html`<h4>${withCode(topic.subject)}</h4>${topicBody(topic)}`),
+    ...topics.filter(hasChanges).map((topic) => html`<h4>${sentenceAsHtml(topic.subject)}</h4>${topicBody(topic)}`),
   ]);
 }
 
 function sharedLink({ topic, where }: SharedTopic, index: number): Html {
   const separator = index === 0 ? '' : ', ';
-  const place = where === '' ? undefined : html` in ${withCode(where)}`;
-  return html`${separator}<a href="#${topic.anchor}">${withCode(topic.subject)}</a>${place}`;
+  const place = where === '' ? undefined : html` in ${sentenceAsHtml(where)}`;
+  return html`${separator}<a href="#${topic.anchor}">${sentenceAsHtml(topic.subject)}</a>${place}`;
 }
 
 function sharedArticle(topic: Topic, routes: readonly GuideRoute[]): Html {
@@ -125,10 +109,10 @@ function sharedArticle(topic: Topic, routes: readonly GuideRoute[]): Html {
   const listed = shown.map((route, index) => {
     const { where = '' } = route.shared.find((one) => one.topic === topic) ?? {};
     const name = html`<a href="#${route.anchor}"><code>${printable(nameOf(route))}</code></a>`;
-    const place = where === '' ? undefined : html` (${withCode(where)})`;
+    const place = where === '' ? undefined : html` (${sentenceAsHtml(where)})`;
     return html`${index === 0 ? '' : ', '}${name}${place}`;
   });
-  return article(topic.anchor, html`${withCode(topic.subject)}`, [
+  return article(topic.anchor, sentenceAsHtml(topic.subject), [
     html`<p class="purpose">In ${plural(routes.length, 'route')}: ${listed}${andMore}.</p>`,
     topicBody(topic),
   ]);
@@ -142,15 +126,10 @@ ${parts}
 </article>`;
 }
 
-/** A text of the guide, with the names in backticks as code. */
-function withCode(text: string): readonly Html[] {
-  return textPartsOf(text).map((part) => (part.isCode ? html`<code>${part.text}</code>` : html`${part.text}`));
-}
-
 function topicBody({ changes, sample }: Topic): Html {
   const items = changes.map(({ level, text }) => {
     const mark = level === 'error' ? html`<strong>Breaking:</strong> ` : undefined;
-    return html`<li>${mark}${withCode(text)}</li>`;
+    return html`<li>${mark}${sentenceAsHtml(text)}</li>`;
   });
   return html`<ul class="changes">${items}</ul>${sample && samples(sample)}`;
 }
@@ -185,7 +164,7 @@ function withoutComma(line: string): string {
 
 function additionsSection(guide: Guide): Html | undefined {
   const items = additionsIn(guide).flatMap(({ subject, texts }) =>
-    texts.map((text) => html`<li>${withCode(subject)}: ${withCode(text)}</li>`),
+    texts.map((text) => html`<li>${sentenceAsHtml(subject)}: ${sentenceAsHtml(text)}</li>`),
   );
   if (items.length === 0) return undefined;
   return html`<section aria-labelledby="additions"><h2 id="additions">Additions</h2>

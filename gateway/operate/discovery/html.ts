@@ -1,7 +1,29 @@
 import { createHash } from 'node:crypto';
+import { Html, html } from '../../shared/markup.ts';
+
+/** A page without scripts. `head`: further elements of its head. */
+export function discoveryPage(title: string, sheet: string, content: Html, head?: Html): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<link rel="icon" href="${icon}">
+${head}<style>${new Html(sheet)}</style>
+</head>
+<body>
+<div class="wrap">
+${content}
+</div>
+</body>
+</html>
+`.toString();
+}
 
 /** The icon of all pages. */
-export const icon = `data:image/svg+xml,${encodeURIComponent(
+const icon = `data:image/svg+xml,${encodeURIComponent(
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M2 4h12M2 8h8M2 12h4" stroke="#2a5aa8" stroke-width="2.4"/></svg>',
 )}`;
 

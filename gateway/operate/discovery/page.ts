@@ -2,7 +2,7 @@ import type { Snapshot } from '../../config/snapshot.ts';
 import { rfc3339 } from '../../shared/instant.ts';
 import { Html, html } from '../../shared/markup.ts';
 import type { Stage } from '../../versions/lifecycle/stage.ts';
-import { icon, indexStyle } from './html.ts';
+import { discoveryPage, indexStyle } from './html.ts';
 import { isCurrentOrAhead, type Overview, type VersionOverview } from './overview.ts';
 import { calendarPath, catalogPath, feedPath, indexPath } from './paths.ts';
 
@@ -12,22 +12,11 @@ export function indexPage(overview: Overview, snapshot: Snapshot): string {
   const axis = axisOf(overview);
   const index = overview.origin + indexPath(snapshot);
   const jsonCommand = overview.origin === '' ? html`<code>GET ${index}</code>` : html`<code>curl ${index}</code>`;
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>API versions${host && ` · ${host}`}</title>
-<link rel="icon" href="${icon}">
-<link rel="api-catalog" href="${catalogPath}">
+  const head = html`<link rel="api-catalog" href="${catalogPath}">
 <link rel="alternate" type="text/calendar" href="${calendarPath(snapshot)}">
 <link rel="alternate" type="application/atom+xml" href="${feedPath(snapshot)}">
-<style>${new Html(indexStyle)}</style>
-</head>
-<body>
-<div class="wrap">
-<header>
+`;
+  const content = html`<header>
 ${host ? html`<p class="host">${host}</p>` : undefined}
 <h1>API versions</h1>
 <p class="lead">${lead(overview)}</p>
@@ -41,11 +30,8 @@ ${axis && timelineLegend()}
 <p>Subscribe to the dates as a <a href="${calendarPath(snapshot)}">calendar</a> or as a <a href="${feedPath(snapshot)}">feed</a>.</p>
 <p>For programs: ${jsonCommand} returns this page as JSON, and the <a href="${catalogPath}">API catalog</a> lists the contracts.</p>
 ${overview.ownUsageUrl && html`<p>Send the API key of your client to <code>${overview.ownUsageUrl}</code> to see which of its calls will end.</p>`}
-</footer>
-</div>
-</body>
-</html>
-`.toString();
+</footer>`;
+  return discoveryPage(`API versions${host && ` · ${host}`}`, indexStyle, content, head);
 }
 
 function lead({ versions, latest }: Overview): Html {

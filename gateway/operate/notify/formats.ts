@@ -1,6 +1,7 @@
 import type { Document, Section } from '../../shared/document.ts';
 import { isoTextOrNull } from '../../shared/instant.ts';
 import { type Html, html, sentenceAsHtml } from '../../shared/markup.ts';
+import { shortened } from '../../shared/text.ts';
 import type { NotifyEvent } from './events.ts';
 
 // The document of an event in the formats of receivers. Each format escapes it.
@@ -64,7 +65,7 @@ const tooLongNote = '… The message is too long. `version-gateway digest` print
 /** The body for an incoming webhook of Slack. */
 export function asSlack({ title, sections }: Document): string {
   const blocks: object[] = [
-    { type: 'header', text: { type: 'plain_text', text: cut(title, maxHeaderLength), emoji: false } },
+    { type: 'header', text: { type: 'plain_text', text: shortened(title, maxHeaderLength), emoji: false } },
   ];
   let length = 0;
   /** Adds the text, or the note that the message is too long. @returns whether the text fits */
@@ -76,7 +77,7 @@ export function asSlack({ title, sections }: Document): string {
   };
   // `every` stops at the first text that does not fit.
   sections.flatMap(slackTexts).every(addText);
-  return JSON.stringify({ text: slackText(cut(title, maxSectionLength / 5)), blocks });
+  return JSON.stringify({ text: slackText(shortened(title, maxSectionLength / 5)), blocks });
 }
 
 // `verbatim`: Slack does not turn names and addresses in the text into links.
@@ -90,7 +91,9 @@ function slackTexts({ heading, detail, text, lines = [], table, more = [] }: Sec
   const rows = table?.rows.map((cells) => cells.filter((cell) => cell !== '').join(' · ')) ?? [];
   const headingLines = heading === undefined ? [] : [`*${slackText(heading)}*`];
   // A line is cut to a sixth of the limit, because escaping makes it up to five times as long.
-  const entries = [...sentences, ...rows, ...more].map((line) => `• ${slackText(cut(line, maxSectionLength / 6))}`);
+  const entries = [...sentences, ...rows, ...more].map(
+    (line) => `• ${slackText(shortened(line, maxSectionLength / 6))}`,
+  );
   const texts: string[] = [];
   for (const line of [...headingLines, ...entries]) {
     const last = texts.at(-1);
@@ -104,8 +107,4 @@ function slackTexts({ heading, detail, text, lines = [], table, more = [] }: Sec
 /** An escaped character becomes up to five characters. Without `<`, a client's name cannot mention a channel or be a link. */
 function slackText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-}
-
-function cut(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }

@@ -60,6 +60,11 @@ export interface AdminEndpointOptions {
   readonly config?: string;
 }
 
+/** Of a command that prints an answer in one of its formats. */
+export interface PrintOptions extends AdminEndpointOptions {
+  readonly format: string;
+}
+
 /** `--admin`, and `--config` to read the address from. */
 export function addAdminEndpointOptions(command: Command): Command {
   return addAdminOption(command).option(
@@ -202,20 +207,16 @@ export interface TimeArgument {
   readonly ms: number;
 }
 
-/** A `--since` or `--quiet` duration, which may be longer than a timer allows. @throws InvalidArgumentError */
-export function periodArgument(text: string): TimeArgument {
-  return { text, ms: parsedBy(period, text) };
+/** A parser, which throws InvalidArgumentError. */
+function timeArgument(schema: Schema<number>): (text: string) => TimeArgument {
+  return (text) => ({ text, ms: parsedBy(schema, text) });
 }
 
-/** An `--at` date as the user wrote it, and in epoch ms. @throws InvalidArgumentError */
-export function dateArgument(text: string): TimeArgument {
-  return { text, ms: parsedBy(instant, text) };
-}
-
-/** A `--timeout` duration, short enough for a timer. @throws InvalidArgumentError */
-export function timeoutArgument(text: string): TimeArgument {
-  return { text, ms: parsedBy(timer, text) };
-}
+/** A `--since` or `--quiet` duration, which may be longer than a timer allows. */
+export const periodArgument = timeArgument(period);
+export const dateArgument = timeArgument(instant);
+/** A `--timeout` duration, short enough for a timer. */
+export const timeoutArgument = timeArgument(timer);
 
 /** Validates the host:port to listen on, and returns it unchanged. @throws InvalidArgumentError */
 export function listenArgument(text: string): string {

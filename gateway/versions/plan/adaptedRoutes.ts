@@ -42,19 +42,22 @@ export async function routeGroups(
     // If both adapters have the same routes, every request that was served is still served.
     const haveSameRoutes =
       runningAnswerOf !== undefined && adaptedNames(version) === (runningVersion && adaptedNames(runningVersion));
-    const usedRoutes = (await queries.routes(version.name, since)).map(({ route }) => route);
-    const byAnswers = Map.groupBy(usedRoutes, (route) => `${answerOf(route)} ${runningAnswerOf?.(route) ?? 'served'}`);
-    for (const [answers, routes] of byAnswers) {
-      const [planned, current] = answers.split(' ') as [RouteAnswer, RouteAnswer];
-      if (planned === 'served' || (planned === 'unknown' && haveSameRoutes)) continue;
-      const uses = await (await queries.ofRoutes(routes)).byClient(version.name, since);
-      const group = {
-        candidateAnswer: planned,
-        runningAnswer: current,
-        routes,
-        uses: new Map(uses.map((use) => [use.client, use])),
+    const answers = (await queries.routes(version.name, since)).map(({ route }) => {
+      return {
+        route,
+        candidateAnswer: answerOf(route),
+        runningAnswer: runningAnswerOf?.(route) ?? ('served' as const),
       };
-      groups.set(version.name, [...(groups.get(version.name) ?? []), group]);
+    });
+    const byCandidate = Map.groupBy(answers, ({ candidateAnswer }) => candidateAnswer);
+    for (const [candidateAnswer, sameCandidate] of byCandidate) {
+      if (candidateAnswer === 'served' || (candidateAnswer === 'unknown' && haveSameRoutes)) continue;
+      for (const [runningAnswer, same] of Map.groupBy(sameCandidate, (one) => one.runningAnswer)) {
+        const routes = same.map(({ route }) => route);
+        const uses = await (await queries.ofRoutes(routes)).byClient(version.name, since);
+        const group = { candidateAnswer, runningAnswer, routes, uses: new Map(uses.map((use) => [use.client, use])) };
+        groups.set(version.name, [...(groups.get(version.name) ?? []), group]);
+      }
     }
   }
   return groups;

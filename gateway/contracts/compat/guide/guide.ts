@@ -1,11 +1,11 @@
 import type { RouteName } from '../../../contract/routes.ts';
 import { rfc3339 } from '../../../shared/instant.ts';
-import { firstOf, plural, printable } from '../../../shared/text.ts';
+import { firstOf, plural } from '../../../shared/text.ts';
 import { looksRenamedPhrase, routeInWords } from '../rules/words.ts';
 
 /**
  * What clients of one major have to change for the next one. Texts may contain names in backticks, as the sentences of the
- * report do; `textPartsOf` splits them.
+ * report do.
  */
 export interface Guide {
   /** `v1`. */
@@ -140,20 +140,6 @@ export function routesByTopic({ routes }: Guide): ReadonlyMap<Topic, readonly Gu
 
 function allTopics({ topics, shared }: GuideRoute): Topic[] {
   return [...topics, ...shared.map(({ topic }) => topic)];
-}
-
-/** A piece of a text: plain, or a name that was in backticks. */
-export interface TextPart {
-  readonly isCode: boolean;
-  readonly text: string;
-}
-
-/** Splits a text at its backticks. The parts are not escaped for HTML or Markdown. */
-export function textPartsOf(text: string): TextPart[] {
-  return text
-    .split('`')
-    .map((part, index) => ({ isCode: index % 2 === 1, text: printable(part) }))
-    .filter((part) => part.text !== '');
 }
 
 /** A name from a contract, for a text with backticks. */

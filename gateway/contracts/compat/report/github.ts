@@ -1,16 +1,7 @@
 import { plural, safeText } from '../../../shared/text.ts';
 import { type CompatReport, type PairReport, type PlacedFinding, relevantFindings } from '../judge/judge.ts';
 import { summaryInWords } from './summary.ts';
-import {
-  callsInWords,
-  existsInContract,
-  moreRoutes,
-  pathOf,
-  placeInWords,
-  renameNote,
-  staleInWords,
-  type WorkingTree,
-} from './words.ts';
+import { existsInContract, findingNotes, pathOf, placeInWords, staleInWords, type WorkingTree } from './words.ts';
 
 // GitHub shows at most ten annotations per level and step, and drops the others silently.
 const maxAnnotations = 10;
@@ -43,16 +34,14 @@ export function asGithub(report: CompatReport, workingTree: WorkingTree): string
 }
 
 function annotation(finding: PlacedFinding, pair: PairReport, workingTree: WorkingTree): string {
-  const { level, rule, sentence, routes, old, oldAt, new: newSite, newAt } = finding;
+  const { level, rule, sentence, old, oldAt, new: newSite, newAt } = finding;
   // Without a place in the new contract, name the file only: the line of the old contract would be wrong there.
   const hasNewPosition = newSite !== undefined && newAt !== undefined;
   const file = pathOf(hasNewPosition || existsInContract(newSite) ? newSite.place.file.name : pair.new, workingTree);
   const lineAndColumn = hasNewPosition ? { line: String(newAt.line), col: String(newAt.column) } : {};
   const words = [
     safeText(sentence, 500),
-    renameNote(finding),
-    callsInWords(finding),
-    moreRoutes(routes, 3),
+    ...findingNotes(finding, 3),
     existsInContract(old) ? `Was at ${placeInWords(old.place.file.name, oldAt)}` : '',
   ];
   return command(

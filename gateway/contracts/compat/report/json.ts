@@ -2,6 +2,7 @@ import { pointerOf } from '../../../contract/document/located.ts';
 import type { TextPosition } from '../../../contract/document/positions.ts';
 import type { RouteName } from '../../../contract/routes.ts';
 import { isoText } from '../../../shared/instant.ts';
+import { shortened } from '../../../shared/text.ts';
 import type { Site } from '../judge/findings.ts';
 import type { Between, CompatReport, Exemption, PlacedFinding } from '../judge/judge.ts';
 import { basisOf, type Rule } from '../rules/rules.ts';
@@ -129,7 +130,7 @@ function exemptionAsJson({ rule, route, pointer, reason, until }: Exemption): Js
 }
 
 function cut(text: string): string {
-  return text.length > longestText ? `${text.slice(0, longestText - 1)}…`.toWellFormed() : text;
+  return text.length > longestText ? shortened(text, longestText).toWellFormed() : text;
 }
 
 /** The JSON of a value, cut after `longest` characters. The value may be very long, or contain itself. */

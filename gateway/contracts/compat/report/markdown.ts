@@ -1,16 +1,14 @@
 import { dayText } from '../../../shared/instant.ts';
-import { codeAsMarkdown, plainAsMarkdown, sentenceAsMarkdown } from '../../../shared/markup.ts';
+import { codeAsMarkdown, markdownTable, plainAsMarkdown, sentenceAsMarkdown } from '../../../shared/markup.ts';
 import { plural } from '../../../shared/text.ts';
 import { type CompatReport, type PlacedFinding, relevantFindings } from '../judge/judge.ts';
 import { rules } from '../rules/rules.ts';
 import { compatSummary, infosInWords, summaryInWords } from './summary.ts';
 import {
-  callsInWords,
   existsInContract,
+  findingNotes,
   firstRouteOf,
-  moreRoutes,
   placeInWords,
-  renameNote,
   sentenceWithoutRoute,
   staleInWords,
 } from './words.ts';
@@ -50,10 +48,8 @@ export function reportAsMarkdown(report: CompatReport): string {
 
 /** The table of rules for docs/compat.md. */
 export function rulesAsMarkdown(): string {
-  const rows = rules.map(({ id, level, basis, direction, policy }) =>
-    rowOf([`\`${id}\``, level, basis, direction, policy]),
-  );
-  return `${[...headOf(['rule', 'level', 'basis', 'direction', 'within a major']), ...rows].join('\n')}\n`;
+  const rows = rules.map(({ id, level, basis, direction, policy }) => [`\`${id}\``, level, basis, direction, policy]);
+  return `${markdownTable(['rule', 'level', 'basis', 'direction', 'within a major'], rows).join('\n')}\n`;
 }
 
 function sectionsOf(report: CompatReport): Section[] {
@@ -122,7 +118,7 @@ function findingsSection(
     );
   });
   const columns = ['route', 'change', 'rule', 'where'];
-  return { heading, isFolded, head: headOf(hasVersionColumn ? ['version', ...columns] : columns), rows };
+  return { heading, isFolded, head: markdownTable(hasVersionColumn ? ['version', ...columns] : columns, []), rows };
 }
 
 function exemptedSection(heading: string, { pairs }: CompatReport): Section {
@@ -137,7 +133,7 @@ function exemptedSection(heading: string, { pairs }: CompatReport): Section {
       ]),
     ),
   );
-  return { heading, isFolded: true, head: headOf(['route', 'change', 'rule', 'reason', 'until']), rows };
+  return { heading, isFolded: true, head: markdownTable(['route', 'change', 'rule', 'reason', 'until'], []), rows };
 }
 
 function listSection(heading: string, texts: readonly string[]): Section {
@@ -145,13 +141,8 @@ function listSection(heading: string, texts: readonly string[]): Section {
 }
 
 function changeCell(finding: PlacedFinding): string {
-  const notes = [renameNote(finding, 500), callsInWords(finding), moreRoutes(finding.routes, maxNamedRoutes)].filter(
-    (note) => note !== '',
-  );
-  return [
-    sentenceAsMarkdown(sentenceWithoutRoute(finding)),
-    ...notes.map((note) => sentenceAsMarkdown(note, 500)),
-  ].join('<br>');
+  const notes = findingNotes(finding, maxNamedRoutes, 500).map((note) => sentenceAsMarkdown(note, 500));
+  return [sentenceAsMarkdown(sentenceWithoutRoute(finding)), ...notes].join('<br>');
 }
 
 function placeCell({ old, oldAt, new: now, newAt }: PlacedFinding): string {
@@ -161,8 +152,4 @@ function placeCell({ old, oldAt, new: now, newAt }: PlacedFinding): string {
 
 function rowOf(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
-}
-
-function headOf(columns: readonly string[]): string[] {
-  return [rowOf(columns), `|${columns.map(() => '---|').join('')}`];
 }

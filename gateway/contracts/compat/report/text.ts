@@ -1,5 +1,6 @@
 import { pointerOf } from '../../../contract/document/located.ts';
 import type { TextPosition } from '../../../contract/document/positions.ts';
+import { type Paint, tableAsText } from '../../../shared/document.ts';
 import { dayText } from '../../../shared/instant.ts';
 import { plural, printable, safeText } from '../../../shared/text.ts';
 import type { Site } from '../judge/findings.ts';
@@ -13,24 +14,20 @@ import {
 import { rules } from '../rules/rules.ts';
 import { compatSummary, summaryInWords } from './summary.ts';
 import {
-  callsInWords,
   existsInContract,
+  findingNotes,
   firstRouteOf,
-  moreRoutes,
   notesOf,
   placeInWords,
-  renameNote,
   sentenceWithoutRoute,
   staleInWords,
 } from './words.ts';
 
 export interface TextOptions {
-  readonly paint: (style: 'red' | 'yellow' | 'green' | 'dim' | 'bold', text: string) => string;
+  readonly paint: Paint;
   /** Includes compatible changes, all routes and JSON pointers. */
   readonly showAll: boolean;
 }
-
-type Paint = TextOptions['paint'];
 
 const verdictStyles = {
   'not compared': 'red',
@@ -61,17 +58,8 @@ export function asText(report: CompatReport, options: TextOptions): string {
 /** All rules, for `--rules`. */
 export function rulesAsText(): string {
   const headings = ['rule', 'level', 'basis', 'direction', 'within a major'];
-  const rows = [
-    headings,
-    ...rules.map(({ id, level, basis, direction, policy }) => [id, level, basis, direction, policy]),
-  ];
-  const widths = headings.map((_heading, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  const rows = rules.map(({ id, level, basis, direction, policy }) => [id, level, basis, direction, policy]);
+  const lines = tableAsText([headings, ...rows]).map((line) => line.trimStart());
   return `${lines.join('\n')}\n`;
 }
 
@@ -115,17 +103,13 @@ function levelAsText(level: PlacedFinding['level'], paint: Paint): string {
 
 /** `isDecisive`: whether the finding decides the result. A change between majors does not. */
 function findingAsText(finding: PlacedFinding, isDecisive: boolean, { paint, showAll }: TextOptions): string[] {
-  const { level, rule, routes, old, oldAt, new: newSite, newAt } = finding;
+  const { level, rule, old, oldAt, new: newSite, newAt } = finding;
   const label =
     isDecisive || level === 'info'
       ? levelAsText(level, paint)
       : paint('yellow', level === 'error' ? 'breaks' : 'may break');
   const head = `  ${label}  ${safeText(sentenceWithoutRoute(finding), 500)}  ${paint('dim', rule)}`;
-  const notes = [
-    renameNote(finding),
-    callsInWords(finding),
-    moreRoutes(routes, showAll ? Number.POSITIVE_INFINITY : maxNamedRoutes),
-  ].filter((note) => note !== '');
+  const notes = findingNotes(finding, showAll ? Number.POSITIVE_INFINITY : maxNamedRoutes);
   const places = [placeAsText('old', old, oldAt, showAll), placeAsText('new', newSite, newAt, showAll)].flat();
   return [
     head,

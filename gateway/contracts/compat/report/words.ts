@@ -29,13 +29,19 @@ export function firstRouteOf({ routes }: Pick<Finding, 'routes'>): string {
   return routes[0] ? routeInWords(routes[0]) : 'the document';
 }
 
+/** What a report adds to the sentence of a finding. `maxLength`: of its likely new name. */
+export function findingNotes(finding: PlacedFinding, maxNames: number, maxLength?: number): string[] {
+  const notes = [renameNote(finding, maxLength), callsInWords(finding), moreRoutes(finding.routes, maxNames)];
+  return notes.filter((note) => note !== '');
+}
+
 /** "It looks renamed to `total`."; empty without a likely name. */
-export function renameNote({ renamedTo }: Finding, maxLength?: number): string {
+function renameNote({ renamedTo }: Finding, maxLength?: number): string {
   return renamedTo === undefined ? '' : `It ${safeText(looksRenamedPhrase(renamedTo), maxLength)}.`;
 }
 
 /** "and 49 more routes: GET /a, GET /b, …"; empty for a finding of one route. */
-export function moreRoutes(routes: readonly RouteName[], maxNames: number): string {
+function moreRoutes(routes: readonly RouteName[], maxNames: number): string {
   const more = routes.slice(1);
   if (more.length === 0) return '';
   const names = more.slice(0, maxNames).map((route) => safeText(routeInWords(route), 100));
@@ -43,7 +49,7 @@ export function moreRoutes(routes: readonly RouteName[], maxNames: number): stri
 }
 
 /** "called 12,345 times in 30 days"; empty if calls were not counted. */
-export function callsInWords({ calls }: PlacedFinding): string {
+function callsInWords({ calls }: PlacedFinding): string {
   if (calls === undefined) return '';
   return calls === 0 ? 'not called in 30 days' : `called ${plural(calls, 'time')} in 30 days`;
 }

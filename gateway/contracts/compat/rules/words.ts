@@ -1,7 +1,7 @@
 import { isList, type Located } from '../../../contract/document/located.ts';
 import type { RouteName } from '../../../contract/routes.ts';
 import { isMap } from '../../../shared/json.ts';
-import { firstOf } from '../../../shared/text.ts';
+import { firstOf, shortened } from '../../../shared/text.ts';
 import type { AlternativeOutline, Change, PartStep, PathStep, Serialization } from '../diff/change.ts';
 
 // In characters.
@@ -194,8 +194,7 @@ export function quoted(text: string): string {
 /** The value as JSON, shortened if it is long. */
 function valueInWords(located: Located | undefined): string {
   if (located?.value === undefined) return 'none';
-  const text = JSON.stringify(located.value);
-  return quoted(text.length > longestValue ? `${text.slice(0, longestValue - 1)}…` : text);
+  return quoted(shortened(JSON.stringify(located.value), longestValue));
 }
 
 /** "bearer or (key and oauth)". */

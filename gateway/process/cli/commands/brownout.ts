@@ -12,17 +12,13 @@ import {
   addAdminEndpointOptions,
   adminEndpointOf,
   formatOption,
+  type PrintOptions,
   versionArgument,
 } from '../options.ts';
 import { printReport, printTable } from '../output/terminal.ts';
 
-interface ReportOptions extends AdminEndpointOptions {
-  readonly format: 'text' | 'json' | 'markdown';
+interface ReportOptions extends PrintOptions {
   readonly window?: string;
-}
-
-interface StatusOptions extends AdminEndpointOptions {
-  readonly format: 'text' | 'json';
 }
 
 interface StopOptions extends AdminEndpointOptions {
@@ -34,7 +30,7 @@ export const addBrownout: AddCommand = (program, io, finish) => {
   addAdminEndpointOptions(command.command('status'))
     .description('List the brownouts of the configuration and their states.')
     .addOption(formatOption(['text', 'json']))
-    .action(async (options: StatusOptions) => finish(await status(options, io)));
+    .action(async (options: PrintOptions) => finish(await status(options, io)));
   addAdminEndpointOptions(command.command('stop'))
     .description(
       'End a brownout now, in every worker and every gateway of the fleet. It does not start again. With --window, a brownout that has not started can be stopped, too.',
@@ -58,7 +54,7 @@ export const addBrownout: AddCommand = (program, io, finish) => {
 };
 
 /** @throws AdminError, UnreadableFileError */
-async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
+async function status(options: PrintOptions, io: Io): Promise<ExitCode> {
   const endpoint = adminEndpointOf(options, io);
   const found = await adminClient(endpoint).get('/api/brownouts');
   const { brownouts } = found;

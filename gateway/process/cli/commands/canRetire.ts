@@ -3,11 +3,11 @@ import type { VerdictJson } from '../../../versions/retirement/verdictJson.ts';
 import { askGateway } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import {
-  type AdminEndpointOptions,
   addAdminEndpointOptions,
   adminEndpointOf,
   formatOption,
   type NamedSubject,
+  type PrintOptions,
   periodArgument,
   subjectArgument,
   type TimeArgument,
@@ -15,8 +15,7 @@ import {
 import { printReport } from '../output/terminal.ts';
 import { verdictDocument } from '../output/verdictText.ts';
 
-interface CanRetireOptions extends AdminEndpointOptions {
-  readonly format: 'text' | 'json' | 'markdown';
+interface CanRetireOptions extends PrintOptions {
   readonly quiet?: TimeArgument;
 }
 

@@ -19,7 +19,6 @@ import {
   type ComposeCheck,
   checkAsJson,
   checkAsText,
-  composeCheckAsText,
   isOnlyUnknown,
   planInWords,
   previewInWords,
@@ -94,8 +93,7 @@ async function check(options: CheckOptions, io: Io): Promise<ExitCode> {
   const result = linkWarning ? { ...checked, warnings: [linkWarning, ...checked.warnings] } : checked;
   const report = { file: config, text, result, now };
   const paint = painter(io.stdout, io.env);
-  if (format === 'text')
-    io.stdout.write(compose ? composeCheckAsText(report, compose, paint) : checkAsText(report, paint));
+  if (format === 'text') io.stdout.write(checkAsText(report, paint, compose));
   // The running gateway is not asked about a file with faults: it would reject the file, too.
   const isAsked = againstRunning && result.snapshot && result.faults.length === 0;
   if (isAsked && format === 'text') io.stdout.write('\n');

@@ -11,6 +11,7 @@ import {
   type PairReport,
 } from '../../../contracts/compat/judge/judge.ts';
 import { systemClock } from '../../../shared/clock.ts';
+import { membersOf } from '../../../shared/json.ts';
 import { printable } from '../../../shared/text.ts';
 import { evidenceOf } from '../../../usage/callFacts.ts';
 import { noLiveFacts } from '../../../usage/evidence/callEvidence.ts';
@@ -156,18 +157,14 @@ class EarlierContracts {
 function contractsIn(text: string, file: string, env: NodeJS.ProcessEnv): Map<string, string> {
   const folder = dirname(file);
   const { tree } = readYaml(text, file, folder, env).source;
-  const routes = mapIn(mapIn(tree)['routes']);
+  const routes = membersOf(membersOf(tree)['routes']);
   return new Map(
     Object.entries(routes).flatMap(([key, route]) => {
-      const contract = mapIn(route)['contract'];
-      const path = typeof contract === 'string' ? contract : mapIn(contract)['file'];
+      const contract = membersOf(route)['contract'];
+      const path = typeof contract === 'string' ? contract : membersOf(contract)['file'];
       return typeof path === 'string' ? [[key.replace(/^\//, ''), resolve(folder, path)]] : [];
     }),
   );
-}
-
-function mapIn(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }
 
 // The period up to now whose calls are reported.

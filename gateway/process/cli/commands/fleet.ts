@@ -10,17 +10,16 @@ import { plural, printable, withCommas } from '../../../shared/text.ts';
 import { adminClient, askGateway, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
-  type AdminEndpointOptions,
   addAdminEndpointOptions,
   adminEndpointOf,
   dateTimeArgument,
   formatOption,
+  type PrintOptions,
 } from '../options.ts';
 import { fleetAsText } from '../output/fleetText.ts';
 import { printAnswer } from '../output/terminal.ts';
 
-interface FleetOptions extends AdminEndpointOptions {
-  readonly format: 'text' | 'json';
+interface FleetOptions extends PrintOptions {
   readonly store?: string;
 }
 

@@ -20,12 +20,12 @@ import { type AdminEndpoint, askForPlan } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { checkNames, openEvidence, unreadableLedger } from '../ledgerStore.ts';
 import {
-  type AdminEndpointOptions,
   addAdminEndpointOptions,
   adminEndpointOf,
   dateArgument,
   defaultConfig,
   formatOption,
+  type PrintOptions,
   periodArgument,
   snapshotOf,
   type TimeArgument,
@@ -33,8 +33,7 @@ import {
 } from '../options.ts';
 import { printReport } from '../output/terminal.ts';
 
-interface PlanOptions extends AdminEndpointOptions {
-  readonly format: 'text' | 'json' | 'markdown';
+interface PlanOptions extends PrintOptions {
   readonly since: TimeArgument;
   readonly at?: TimeArgument;
   readonly retire?: string;

@@ -3,8 +3,8 @@ import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type ComparisonKind, comparisonNames, type ShadowStatus } from '../../../contracts/shadow/comparisonStatus.ts';
-import type { DifferenceReport } from '../../../contracts/shadow/report.ts';
 import type { ExportedRequests } from '../../../contracts/shadow/sampledRequests.ts';
+import type { Document } from '../../../shared/document.ts';
 import { reasonOf } from '../../../shared/fileSystem.ts';
 import { isMap } from '../../../shared/json.ts';
 import { plural, printable, withCommas } from '../../../shared/text.ts';
@@ -15,6 +15,7 @@ import {
   addAdminEndpointOptions,
   adminEndpointOf,
   formatOption,
+  type PrintOptions,
   versionArgument,
 } from '../options.ts';
 import { shadowDocument } from '../output/shadowText.ts';
@@ -22,14 +23,6 @@ import { printedJson, printReport, printTable } from '../output/terminal.ts';
 
 // The ledger may have many rows of evidence.
 const reportTimeoutMs = 30_000;
-
-interface StatusOptions extends AdminEndpointOptions {
-  readonly format: 'text' | 'json';
-}
-
-interface ReportOptions extends AdminEndpointOptions {
-  readonly format: 'text' | 'json' | 'markdown';
-}
 
 interface ExportOptions extends AdminEndpointOptions {
   readonly values?: boolean;
@@ -41,19 +34,15 @@ export const addShadow: AddCommand = (program, io, finish) => {
     .description(
       'Show and stop the copies of requests that are sent to another version, and report on the differences.',
     );
-  addComparisonControl(command, io, finish, {
+  addComparisonCommands(command, io, finish, {
     kind: 'shadow',
     status: 'List the shadows of the configuration, with the number of copies since the start.',
     stop: 'Stop sending copies, in all workers of this gateway. Restarts do not resume the shadow, only a change of its settings does.',
     table: statusTable,
-  });
-  addAdminEndpointOptions(command.command('report'))
-    .description(
+    report:
       'Show how the responses of the other version differ, by route and field: declared by the contracts, undeclared, noise, or without evidence.',
-    )
-    .argument('<version>', 'version, such as /v1', versionArgument)
-    .addOption(formatOption(['text', 'json', 'markdown']))
-    .action(async (version: string, options: ReportOptions) => finish(await report(version, options, io)));
+    documentOf: shadowDocument,
+  });
   addAdminEndpointOptions(command.command('export'))
     .description(
       'Write the sampled requests to a file for `replay`: routes, and the names and types of their parameters.',
@@ -66,37 +55,48 @@ export const addShadow: AddCommand = (program, io, finish) => {
     );
 };
 
-/** How `status` and `stop` describe and print one kind of comparison. */
-interface ComparisonCommands {
+/** How `status`, `stop` and `report` describe and print one kind of comparison. */
+interface ComparisonCommands<Report extends object> {
   readonly kind: ComparisonKind;
-  /** The descriptions of both commands. */
+  /** The descriptions of the commands. */
   readonly status: string;
   readonly stop: string;
+  readonly report: string;
   /** The rows of the table of `status`, with the headings first. Undefined: the answer is not from a gateway. */
   readonly table: (statuses: unknown) => string[][] | undefined;
+  readonly documentOf: (report: Report) => Document;
 }
 
-/** Adds `status` and `stop`. */
-export function addComparisonControl(
+/** Adds `status`, `stop` and `report`. */
+export function addComparisonCommands<Report extends object>(
   command: Command,
   io: Io,
   finish: (code: ExitCode) => void,
-  commands: ComparisonCommands,
+  commands: ComparisonCommands<Report>,
 ): void {
   addAdminEndpointOptions(command.command('status'))
     .description(commands.status)
     .addOption(formatOption(['text', 'json']))
-    .action(async (options: StatusOptions) => finish(await status(commands, options, io)));
+    .action(async (options: PrintOptions) => finish(await status(commands, options, io)));
   addAdminEndpointOptions(command.command('stop'))
     .description(commands.stop)
     .argument('<version>', 'version, such as /v1', versionArgument)
     .action(async (version: string, options: AdminEndpointOptions) =>
       finish(await stop(commands.kind, version, options, io)),
     );
+  addAdminEndpointOptions(command.command('report'))
+    .description(commands.report)
+    .argument('<version>', 'version, such as /v1', versionArgument)
+    .addOption(formatOption(['text', 'json', 'markdown']))
+    .action(async (version: string, options: PrintOptions) => finish(await report(commands, version, options, io)));
 }
 
 /** @throws AdminError, UnreadableFileError */
-async function status({ kind, table: tableOf }: ComparisonCommands, options: StatusOptions, io: Io): Promise<ExitCode> {
+async function status(
+  { kind, table: tableOf }: Pick<ComparisonCommands<object>, 'kind' | 'table'>,
+  options: PrintOptions,
+  io: Io,
+): Promise<ExitCode> {
   const endpoint = adminEndpointOf(options, io);
   const found = await adminClient(endpoint).get(`/api/${kind}`);
   // The field is `shadows` or `drifts`.
@@ -139,11 +139,19 @@ async function stop(kind: ComparisonKind, version: string, options: AdminEndpoin
 }
 
 /** @throws AdminError, UnreadableFileError */
-async function report(version: string, options: ReportOptions, io: Io): Promise<ExitCode> {
+async function report<Report extends object>(
+  { kind, documentOf }: ComparisonCommands<Report>,
+  version: string,
+  options: PrintOptions,
+  io: Io,
+): Promise<ExitCode> {
   const endpoint = adminEndpointOf(options, io);
-  const isReport = isOfKind<DifferenceReport>('shadow report', 'routes');
-  const found = await askGateway(endpoint, `/api/shadow/${version}`, isReport, reportTimeoutMs);
-  printReport(found, shadowDocument, { ...options, endpoint, io });
+  const isReport = isOfKind<Report>(`${kind} report`, 'routes');
+  printReport(await askGateway(endpoint, `/api/${kind}/${version}`, isReport, reportTimeoutMs), documentOf, {
+    ...options,
+    endpoint,
+    io,
+  });
   return 0;
 }
 

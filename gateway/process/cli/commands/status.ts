@@ -9,19 +9,18 @@ import { plural, printable } from '../../../shared/text.ts';
 import { type AdminEndpoint, askGateway, gatewayJson } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
-  type AdminEndpointOptions,
   addAdminEndpointOptions,
   adminEndpointOf,
   defaultConfig,
   formatOption,
+  type PrintOptions,
   type TimeArgument,
   timeoutArgument,
 } from '../options.ts';
 import { isStatus, statusAsText, unresponsiveWorkers, waivedClientsText } from '../output/statusReport.ts';
 import { printAnswer, printedJson } from '../output/terminal.ts';
 
-interface StatusOptions extends AdminEndpointOptions {
-  readonly format: 'text' | 'json';
+interface StatusOptions extends PrintOptions {
   /** The path segment: `v1`. */
   readonly wait?: string;
   readonly timeout: TimeArgument;
@@ -67,7 +66,7 @@ async function waitUntilSafe(
   name: string,
   timeout: TimeArgument,
   pollStatus: (timeoutMs: number) => Promise<StatusJson>,
-  { endpoint, format }: { readonly endpoint: AdminEndpoint; readonly format: 'text' | 'json' },
+  { endpoint, format }: { readonly endpoint: AdminEndpoint; readonly format: string },
   io: Io,
 ): Promise<ExitCode> {
   const until = systemClock.now() + timeout.ms;

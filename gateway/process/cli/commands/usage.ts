@@ -12,11 +12,11 @@ import { type AdminEndpoint, askGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { checkNames, openLedger, unreadableLedger } from '../ledgerStore.ts';
 import {
-  type AdminEndpointOptions,
   addAdminEndpointOptions,
   adminEndpointOf,
   formatOption,
   type NamedSubject,
+  type PrintOptions,
   periodArgument,
   subjectArgument,
   type TimeArgument,
@@ -24,8 +24,7 @@ import {
 import { printAnswer } from '../output/terminal.ts';
 import { usageAsText } from '../output/usageText.ts';
 
-interface UsageOptions extends AdminEndpointOptions {
-  readonly format: 'text' | 'json' | 'csv';
+interface UsageOptions extends PrintOptions {
   readonly since: TimeArgument;
   readonly by?: Grouping;
   readonly instance?: string;

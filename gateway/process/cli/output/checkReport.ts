@@ -4,7 +4,7 @@ import type { ConfigResult } from '../../../config/validate.ts';
 import type { ReloadOutcome } from '../../../operate/admin/operations.ts';
 import { type Paint, tableAsText } from '../../../shared/document.ts';
 import { dateText } from '../../../shared/instant.ts';
-import { plural, printable } from '../../../shared/text.ts';
+import { plural, printable, shortened } from '../../../shared/text.ts';
 import { refusalLines } from '../../../versions/lifecycle/reloadGuard.ts';
 import { stageOf, successorOf } from '../../../versions/lifecycle/stage.ts';
 import { hasLoss, type Plan } from '../../../versions/plan/plan.ts';
@@ -35,50 +35,40 @@ export interface ComposeCheck {
   readonly texts: ReadonlyMap<string, string>;
 }
 
-export function checkAsText({ file, text, result, now }: CheckReport, paint: Paint): string {
-  const { snapshot, faults, warnings } = result;
-  const blocks = [
-    ...faults.map((fault) => faultBlock(fault, text, paint, 'red').join('\n')),
-    ...warnings.map((warning) => faultBlock(warning, text, paint, 'yellow').join('\n')),
-  ];
-  if (!snapshot) {
-    const heading = paint('red', `${file} is not valid: ${plural(faults.length, 'fault')}.`);
-    return `${blocks.join('\n\n')}\n\n${heading}\n`;
-  }
-  const heading =
-    warnings.length === 0
-      ? paint('green', `${file} is valid.`)
-      : paint('yellow', `${file}: ${plural(warnings.length, 'warning')}.`);
-  return `${[...blocks, [heading, ...overview(snapshot, now)].join('\n')].join('\n\n')}\n`;
-}
-
-export function composeCheckAsText(
-  { file, text, result, now }: CheckReport,
-  { facts, texts }: ComposeCheck,
-  paint: Paint,
-): string {
+export function checkAsText(report: CheckReport, paint: Paint, compose?: ComposeCheck): string {
+  const { file, text, result, now } = report;
   const { snapshot, faults, warnings } = result;
   const blockOf =
     (style: FindingStyle) =>
     (fault: Fault): string => {
-      const faultyText = fault.file === file ? text : withoutSecrets(texts.get(fault.file ?? '') ?? '', fault.line);
+      const isInOther = compose !== undefined && fault.file !== file;
+      const faultyText = isInOther ? withoutSecrets(compose.texts.get(fault.file ?? '') ?? '', fault.line) : text;
       return faultBlock(fault, faultyText, paint, style).join('\n');
     };
   const blocks = [
     ...faults.map(blockOf('red')),
     ...warnings.map(blockOf('yellow')),
-    ...facts.notes.map(blockOf('dim')),
+    ...(compose?.facts.notes.map(blockOf('dim')) ?? []),
   ];
-  const files = `${file} and ${facts.files.join(', ')}`;
-  const counts = [
-    faults.length > 0 ? plural(faults.length, 'fault') : '',
-    warnings.length > 0 ? plural(warnings.length, 'warning') : '',
-  ].filter((part) => part !== '');
   const style = faults.length > 0 ? 'red' : warnings.length > 0 ? 'yellow' : 'green';
-  const match = faults.length > 0 ? 'do not match' : 'match';
-  const heading = paint(style, counts.length > 0 ? `${files} ${match}: ${counts.join(', ')}.` : `${files} ${match}.`);
-  const service = facts.gateway === null ? [] : [`  in the environment of the service \`${facts.gateway}\``];
+  const heading = paint(style, compose ? matchInWords(report, compose) : validityInWords(report));
+  const gateway = compose?.facts.gateway ?? null;
+  const service = gateway === null ? [] : [`  in the environment of the service \`${gateway}\``];
   return `${[...blocks, [heading, ...service, ...(snapshot ? overview(snapshot, now) : [])].join('\n')].join('\n\n')}\n`;
+}
+
+function validityInWords({ file, result: { faults, warnings } }: CheckReport): string {
+  if (faults.length > 0) return `${file} is not valid: ${plural(faults.length, 'fault')}.`;
+  return warnings.length === 0 ? `${file} is valid.` : `${file}: ${plural(warnings.length, 'warning')}.`;
+}
+
+function matchInWords({ file, result: { faults, warnings } }: CheckReport, { facts }: ComposeCheck): string {
+  const counts = [
+    ...(faults.length > 0 ? [plural(faults.length, 'fault')] : []),
+    ...(warnings.length > 0 ? [plural(warnings.length, 'warning')] : []),
+  ].join(', ');
+  const match = faults.length > 0 ? 'do not match' : 'match';
+  return `${file} and ${facts.files.join(', ')} ${match}${counts === '' ? '' : `: ${counts}`}.`;
 }
 
 /** Empty if the line may contain a secret. `maskLine` would not hide a secret in a list item such as `- ADMIN_TOKEN=…`. */
@@ -232,7 +222,7 @@ export function codeFrame(text: string, line: number, column: number): string[] 
   const shown = continuesSecret(lines, line - 1) ? '***' : printableLine(maskLine(raw, isBelowNotify(lines, line - 1)));
   const before = raw.slice(0, column - 1);
   const lineNumber = String(line);
-  const codeLine = `  ${lineNumber} | ${shown.length > longestLine ? `${shown.slice(0, longestLine - 1)}…` : shown}`;
+  const codeLine = `  ${lineNumber} | ${shortened(shown, longestLine)}`;
   if (!shown.startsWith(printableLine(before)) || column > longestLine) return [codeLine];
   return [codeLine, `  ${' '.repeat(lineNumber.length)} | ${' '.repeat(printableLine(before).length)}^`];
 }

@@ -28,36 +28,31 @@ export function usageAsText(report: UsageReport, paint: Paint, width = Number.PO
   const where = report.instance === undefined ? '' : ` on gateway ${report.instance}`;
   const period = `the last ${roughPeriod(Date.parse(until) - Date.parse(since))}`;
   const heading = `${printable(what + where)} in ${period}, since ${minuteOf(since)}`;
-  const lines = [heading];
-  if (counted === null) lines.push('The ledger is empty.');
-  else if (counted !== since)
-    lines.push(
-      paint(
-        'yellow',
-        `The ledger starts only ${ago(Date.parse(counted), Date.parse(until))}; the counts are of this time.`,
-      ),
-    );
-  for (const one of problems)
-    lines.push(paint('red', `${one === ledgerProblem ? 'Ledger problem: ' : ''}${printable(one)}`));
-  if (folded > 0)
-    lines.push(
-      paint(
-        'yellow',
-        `${plural(folded, 'request')} of clients beyond usage.max_clients in ${period} are counted together as other clients.`,
-      ),
-    );
   const { without_route: requestsWithoutRoute = 0 } = report;
-  if (requestsWithoutRoute > 0)
-    lines.push(
-      paint(
-        'yellow',
-        `These counts are lower bounds. ${plural(requestsWithoutRoute, 'request')} to /${report.version} in ${period} beyond usage.max_routes are counted together as other routes, and may be calls of this route.`,
-      ),
-    );
-  if (held > 0) lines.push(paint('yellow', `${plural(held, 'row')} in memory now, until the ledger can be written.`));
-  lines.push('', ...(rows.length === 0 ? ['  no requests'] : tableOf(report, width)));
-  if (report.by === 'migration') lines.push(...migrationSummary(rows, period));
+  const warnings = [
+    folded > 0 &&
+      `${plural(folded, 'request')} of clients beyond usage.max_clients in ${period} are counted together as other clients.`,
+    requestsWithoutRoute > 0 &&
+      `These counts are lower bounds. ${plural(requestsWithoutRoute, 'request')} to /${report.version} in ${period} beyond usage.max_routes are counted together as other routes, and may be calls of this route.`,
+    held > 0 && `${plural(held, 'row')} in memory now, until the ledger can be written.`,
+  ].filter((warning) => warning !== false);
+  const lines = [
+    heading,
+    ...startOf(report).map((line) => (counted === null ? line : paint('yellow', line))),
+    ...problems.map((one) => paint('red', `${one === ledgerProblem ? 'Ledger problem: ' : ''}${printable(one)}`)),
+    ...warnings.map((warning) => paint('yellow', warning)),
+    '',
+    ...(rows.length === 0 ? ['  no requests'] : tableOf(report, width)),
+    ...(report.by === 'migration' ? migrationSummary(rows, period) : []),
+  ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Whether the ledger begins within the period. */
+function startOf({ counted_since: counted, since, until }: UsageReport): string[] {
+  if (counted === null) return ['The ledger is empty.'];
+  if (counted === since) return [];
+  return [`The ledger starts only ${ago(Date.parse(counted), Date.parse(until))}; the counts are of this time.`];
 }
 
 function tableOf(report: UsageReport, width: number): string[] {

@@ -10,7 +10,6 @@ const fullDates = new Intl.DateTimeFormat('en-GB', {
   year: 'numeric',
   timeZone: 'UTC',
 });
-const dayMonths = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const times = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
 
 /** `12,345`. @param {number} number */
@@ -24,9 +23,6 @@ export const percent = (share) => (share > 0 && share < 0.0001 ? 'below 0.01%' :
 
 /** @param {number} instant */
 export const date = (instant) => fullDates.format(instant);
-
-/** For a date within the last year. @param {number} instant */
-export const dayMonth = (instant) => dayMonths.format(instant);
 
 /** @param {number} instant */
 export const dateTime = (instant) => `${fullDates.format(instant)}, ${times.format(instant)}`;
