@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { dayText } from '../../shared/instant.ts';
 import { ledgerFailure } from '../../usage/ledger/failure.ts';
 import { openLedgerFileToRead } from '../../usage/ledger/file.ts';
 import { lossesVersion, sizeColumns, subjects } from '../../usage/ledger/schema.ts';
@@ -166,7 +167,7 @@ async function earlierImport(sql: Sql, fileId: string, until: number, file: stri
   );
   if (row === undefined) throw new StoreError('another import of the same file has just failed.  Try again.');
   if (until <= row.seen) return { kind: 'unchanged', at: row.at.getTime() };
-  const day = row.at.toISOString().slice(0, 10);
+  const day = dayText(row.at.getTime());
   throw new ImportError(
     `${file} was imported on ${day} and has been written since.  Its later counts cannot be separated from the earlier ones, so it is not imported again.`,
   );

@@ -243,7 +243,7 @@ export function clientNameOf({ client, name }: { readonly client: string; readon
  * began, epoch ms.
  */
 export function ledgerProblemEvent(gateway: string, kind: string, text: string, at: number): NotifyEvent {
-  const hour = new Date(at).toISOString().slice(0, 13);
+  const hour = isoText(at).slice(0, 13);
   return {
     id: `ledger-problem ${gateway} ${kind} ${hour}`,
     type: 'ledger-problem',

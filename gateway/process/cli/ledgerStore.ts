@@ -102,6 +102,15 @@ function isStoreUrl(store: string): boolean {
   return /^postgres(?:ql)?:\/\//.test(store);
 }
 
+/** Closes the ledger afterwards. */
+export async function readAndClose<Result>(ledger: LedgerReader, read: () => Promise<Result>): Promise<Result> {
+  try {
+    return await ledger.readConsistently(read);
+  } finally {
+    await ledger.close();
+  }
+}
+
 /** Of the options `--names` and `--store`. @throws UsageError */
 export function checkNames(names: string | undefined, store: string | undefined): void {
   if (names !== undefined && store === undefined)

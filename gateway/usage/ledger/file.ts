@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { realPathOf } from '../../config/location.ts';
 import { assertSuitable, makeFolder } from '../../shared/fileSystem.ts';
+import { isoText } from '../../shared/instant.ts';
 import { ledgerFailure, primaryCode } from './failure.ts';
 import { applicationId, migrations, schema, schemaVersion } from './schema.ts';
 
@@ -165,7 +166,7 @@ export function damageIn(file: string, run: number, seen: number, recorded?: Rec
 
 /** The name of a copy in the same folder: `usage.db.corrupt-2026-11-19T12-00-00-000Z`. */
 export function copyName(file: string, label: string, now: number): string {
-  return `${file}.${label}-${new Date(now).toISOString().replace(/[:.]/g, '-')}`;
+  return `${file}.${label}-${isoText(now).replace(/[:.]/g, '-')}`;
 }
 
 /** Renames a damaged ledger, so that a new one can be created. @returns the new name, or a sentence with the reason why not */

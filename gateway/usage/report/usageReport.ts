@@ -1,4 +1,4 @@
-import { isoText } from '../../shared/instant.ts';
+import { isoText, isoTextOrNull } from '../../shared/instant.ts';
 import { evidenceOf } from '../callFacts.ts';
 import { type LedgerRoute, requestsWithoutRoute } from '../counting/routeNames.ts';
 import { countedSince } from '../ledger/spans.ts';
@@ -89,8 +89,8 @@ export async function usageReport(queries: UsageQueries, asked: UsageReportQuery
     step,
     since: isoText(since),
     until: isoText(until),
-    covered_since: evidence.coveredSince === undefined ? null : isoText(evidence.coveredSince),
-    counted_since: evidence.countedSince === undefined ? null : isoText(evidence.countedSince),
+    covered_since: isoTextOrNull(evidence.coveredSince),
+    counted_since: isoTextOrNull(evidence.countedSince),
     // Read last, because the queries above set it.
     problem: queries.problem ?? null,
     problems: queries.problems,
@@ -287,10 +287,10 @@ async function migrationRows(
     state: migrationState({ hasUsedOld, from, to }),
     requests: from?.requests ?? 0,
     failing: from?.failing ?? 0,
-    last: from ? isoText(from.last) : null,
+    last: isoTextOrNull(from?.last),
     successor_requests: to?.requests ?? 0,
-    successor_first: to ? isoText(to.first) : null,
-    successor_last: to ? isoText(to.last) : null,
+    successor_first: isoTextOrNull(to?.first),
+    successor_last: isoTextOrNull(to?.last),
   }));
 }
 

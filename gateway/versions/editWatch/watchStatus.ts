@@ -1,5 +1,5 @@
 import type { EditedValue } from '../../config/writtenValues.ts';
-import { isoText, rfc3339 } from '../../shared/instant.ts';
+import { isoText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
 import { inLargestUnit, plural, withCommas } from '../../shared/text.ts';
 import type { Answer } from '../../usage/evidence/remark.ts';
 import { type MetricValues, metricOf } from '../../usage/observability/exposition.ts';
@@ -97,8 +97,8 @@ export function watchStatus(watch: VersionWatch): EditWatchStatus {
     text: textOf(watch),
     edits: edits.map(({ at, changes }) => ({ at: isoText(at), changes: changesOf(version, changes) })),
     until: isoText(until),
-    found_at: foundAt === undefined ? null : isoText(foundAt),
-    recovered_at: recoveredAt === undefined ? null : isoText(recoveredAt),
+    found_at: isoTextOrNull(foundAt),
+    recovered_at: isoTextOrNull(recoveredAt),
     before: countsJson(before, beforeMs),
     after: countsJson(after, afterMs),
     undo: undo.slice(0, maxUndoLines).map(({ key, line, before: old, after: current, undo: text }) => {
@@ -114,10 +114,13 @@ function countsJson(counts: AnswerCounts, ms: number): CountsJson {
 
 /** The lines for the log when a jump is found. */
 export function jumpLines(watch: VersionWatch): string[] {
-  const { edits, undo, undo_lines: undoLines } = watchStatus(watch);
-  const more = undoLines - undo.length;
+  return [textOf(watch), ...undoLines(watchStatus(watch))];
+}
+
+/** What the edits changed, and how to undo it, one item per line. */
+export function undoLines({ edits, undo, undo_lines: count }: EditWatchStatus): string[] {
+  const more = count - undo.length;
   return [
-    textOf(watch),
     ...edits.flatMap(({ changes }) => changes).map((change) => `  the edit changed ${change}`),
     ...undo.map(({ text }) => `  to undo it: ${text}`),
     ...(more > 0 ? [`  and ${plural(more, 'more line')}`] : []),

@@ -1,4 +1,5 @@
 import type { GatewaySettings, Snapshot, Version } from '../../config/snapshot.ts';
+import { dateText } from '../../shared/instant.ts';
 import { stageOf } from './stage.ts';
 
 /** Lines about changed versions, about changed settings of `gateway` and `brownout`, and about each setting that needs a restart. */
@@ -72,7 +73,7 @@ function describeVersion(before: Version, after: Version, now: number): string[]
 
 function describeDate(name: string, before: number | undefined, after: number | undefined): string[] {
   if (before === after) return [];
-  return [after === undefined ? `${name} removed` : `${name} ${day(after)}`];
+  return [after === undefined ? `${name} removed` : `${name} ${dateText(after)}`];
 }
 
 function describeTargets({ targets: before }: Version, { targets: after }: Version): string[] {
@@ -92,11 +93,4 @@ function settingsOf(version: Version): string {
     contract?.publish,
     contract?.digest,
   ]);
-}
-
-function day(instant: number): string {
-  return new Date(instant)
-    .toISOString()
-    .replace(/T00:00:00\.000Z$/, '')
-    .replace('.000Z', 'Z');
 }

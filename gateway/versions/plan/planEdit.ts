@@ -206,7 +206,7 @@ function clientOf(rows: readonly Row[]): PlannedClient {
     client: first.client,
     name: first.name ?? null,
     ...sumOf(rows),
-    last: new Date(Math.max(...rows.map(({ last }) => last))).toISOString(),
+    last: isoText(Math.max(...rows.map(({ last }) => last))),
     only_fails: losses.length > 0 && losses.every(({ requests, refused, failing }) => failing === requests - refused),
     loses: [...new Set(losses.map(({ version }) => version))],
     top_routes: losses

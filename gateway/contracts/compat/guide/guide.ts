@@ -1,5 +1,5 @@
 import type { RouteName } from '../../../contract/routes.ts';
-import { rfc3339 } from '../../../shared/instant.ts';
+import { isoText, rfc3339 } from '../../../shared/instant.ts';
 import { firstOf, plural } from '../../../shared/text.ts';
 import { looksRenamedPhrase, routeInWords } from '../rules/words.ts';
 
@@ -241,6 +241,6 @@ const longDate = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long
 
 /** "30 June 2029", with the time of day in UTC unless it is midnight. */
 function dateInWords(instant: number): string {
-  const time = new Date(instant).toISOString().slice(11, 16);
+  const time = isoText(instant).slice(11, 16);
   return time === '00:00' ? longDate.format(instant) : `${longDate.format(instant)}, ${time} UTC`;
 }

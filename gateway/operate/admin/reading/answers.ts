@@ -135,21 +135,9 @@ const answers: {
     return { problem: 'BAD_REQUEST', detail };
   },
 
-  shadow: async (queries, snapshot, query) => {
-    const whyUnknown = await whyVersionUnknown(queries, snapshot, query.version);
-    if (whyUnknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${whyUnknown}` };
-    const report = await shadowReport(queries, snapshot, query);
-    if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
-    return bodyOf(JSON.stringify(report));
-  },
+  shadow: comparisonAnswer(shadowReport),
 
-  drift: async (queries, snapshot, query) => {
-    const whyUnknown = await whyVersionUnknown(queries, snapshot, query.version);
-    if (whyUnknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${whyUnknown}` };
-    const report = await driftReport(queries, snapshot, query);
-    if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
-    return bodyOf(JSON.stringify(report));
-  },
+  drift: comparisonAnswer(driftReport),
 
   plan: async (queries, snapshot, { candidate: givenCandidate, state, ...query }) => {
     const candidate =
@@ -273,6 +261,16 @@ async function remarksOnMissingRoutes(
     return [{ code: 'missing_in_successor', text }];
   });
   return remarks.flat();
+}
+
+function comparisonAnswer(report: (...asked: Parameters<typeof driftReport>) => Promise<object>) {
+  return async (...[queries, snapshot, query]: Parameters<typeof driftReport>): Promise<AnswerBody | AnswerProblem> => {
+    const whyUnknown = await whyVersionUnknown(queries, snapshot, query.version);
+    if (whyUnknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${whyUnknown}` };
+    const found = await report(queries, snapshot, query);
+    if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
+    return bodyOf(JSON.stringify(found));
+  };
 }
 
 /** The rows of a report by client, with `new_since` in the rows of clients that a freeze does not know. */

@@ -17,7 +17,7 @@ import { evidenceOf } from '../../../usage/callFacts.ts';
 import { noLiveFacts } from '../../../usage/evidence/callEvidence.ts';
 import { otherRoute } from '../../../usage/usageRow.ts';
 import { type Io, UsageError } from '../io.ts';
-import { type LedgerEvidence, openEvidence } from '../ledgerStore.ts';
+import { type LedgerEvidence, openEvidence, readAndClose } from '../ledgerStore.ts';
 import { snapshotOf } from '../options.ts';
 import {
   type ComparisonOptions,
@@ -195,8 +195,7 @@ async function callsIn({ versions, usage, fleet, retire }: Snapshot, cwd: string
     return { callsOf: () => undefined, problem: fleet && (error instanceof Error ? error.message : String(error)) };
   }
   const { ledger } = evidence;
-  const calls = await ledger.readConsistently(() => readCalls(evidence, [...versions.keys()], systemClock.now()));
-  await ledger.close();
+  const calls = await readAndClose(ledger, () => readCalls(evidence, [...versions.keys()], systemClock.now()));
   return {
     callsOf: (version, { kind, method, path }) => {
       if (version === undefined || kind !== 'route') return undefined;

@@ -7,7 +7,7 @@ import { isMap } from '../../../shared/json.ts';
 import { printable } from '../../../shared/text.ts';
 import { adminClient, askGateway, notAGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
-import { checkNames, openEvidence, unreadableLedger } from '../ledgerStore.ts';
+import { checkNames, openEvidence, readAndClose, unreadableLedger } from '../ledgerStore.ts';
 import {
   type AdminEndpointOptions,
   addAdminEndpointOptions,
@@ -88,23 +88,19 @@ async function digestFromStore(store: string, { config, since, names }: DigestOp
   const snapshot = snapshotOf(config ?? defaultConfig(io.cwd) ?? 'routes.yaml', io);
   const namesFile = names === undefined ? snapshot.usage.names : resolve(io.cwd, names);
   const { ledger, stateOf } = await openEvidence({ store }, io.cwd, namesFile, snapshot);
-  try {
-    return await ledger.readConsistently(async () => {
-      const now = Date.now();
-      const found = await digestEvent({
-        snapshot,
-        queries: ledger,
-        state: stateOf(snapshot.versions.keys(), snapshot.retire.quiet),
-        gateway: undefined,
-        since: Math.max(0, now - since.ms),
-        now,
-      });
-      if (found === undefined) throw unreadableLedger(store, ledger.problem ?? '');
-      return found;
+  return readAndClose(ledger, async () => {
+    const now = Date.now();
+    const found = await digestEvent({
+      snapshot,
+      queries: ledger,
+      state: stateOf(snapshot.versions.keys(), snapshot.retire.quiet),
+      gateway: undefined,
+      since: Math.max(0, now - since.ms),
+      now,
     });
-  } finally {
-    await ledger.close();
-  }
+    if (found === undefined) throw unreadableLedger(store, ledger.problem ?? '');
+    return found;
+  });
 }
 
 /** @throws AdminError */

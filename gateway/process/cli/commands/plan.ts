@@ -18,7 +18,7 @@ import { planEdit } from '../../../versions/plan/planEdit.ts';
 import { clientTable, maxTableRows, routesInWords } from '../../../versions/retirement/words.ts';
 import { type AdminEndpoint, askForPlan } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
-import { checkNames, openEvidence, unreadableLedger } from '../ledgerStore.ts';
+import { checkNames, openEvidence, readAndClose, unreadableLedger } from '../ledgerStore.ts';
 import {
   addAdminEndpointOptions,
   adminEndpointOf,
@@ -126,20 +126,16 @@ async function planFromStore(
   const running = retire === undefined ? undefined : loaded;
   const namesFile = names === undefined ? candidate.usage.names : resolve(io.cwd, names);
   const { ledger, servedVersions, stateOf } = await openEvidence({ store }, io.cwd, namesFile, loaded);
-  try {
-    return await ledger.readConsistently(async () => {
-      const now = systemClock.now();
-      const period = { since: Math.max(0, now - since.ms), now, at: at?.ms ?? now };
-      // A gateway that has left may have served a version that the file lacks.
-      const recorded = Object.keys((await ledger.answerSettings())?.bodies ?? {});
-      const live = stateOf(new Set([...loaded.versions.keys(), ...servedVersions, ...recorded]), since.ms)?.facts;
-      const found = await planEdit(ledger, { candidate, running, ...period, ...(live && { live }) });
-      if (found === undefined) throw unreadableLedger(store, ledger.problem ?? '');
-      return found;
-    });
-  } finally {
-    await ledger.close();
-  }
+  return readAndClose(ledger, async () => {
+    const now = systemClock.now();
+    const period = { since: Math.max(0, now - since.ms), now, at: at?.ms ?? now };
+    // A gateway that has left may have served a version that the file lacks.
+    const recorded = Object.keys((await ledger.answerSettings())?.bodies ?? {});
+    const live = stateOf(new Set([...loaded.versions.keys(), ...servedVersions, ...recorded]), since.ms)?.facts;
+    const found = await planEdit(ledger, { candidate, running, ...period, ...(live && { live }) });
+    if (found === undefined) throw unreadableLedger(store, ledger.problem ?? '');
+    return found;
+  });
 }
 
 function planDocument(plan: Plan): Document {

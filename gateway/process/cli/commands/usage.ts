@@ -10,7 +10,7 @@ import { instanceFault, type UsageReport, usageReport } from '../../../usage/rep
 import type { UsageQueries } from '../../../usage/usageQueries.ts';
 import { type AdminEndpoint, askGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
-import { checkNames, openLedger, unreadableLedger } from '../ledgerStore.ts';
+import { checkNames, openLedger, readAndClose, unreadableLedger } from '../ledgerStore.ts';
 import {
   addAdminEndpointOptions,
   adminEndpointOf,
@@ -110,28 +110,24 @@ async function reportFromStore(
   now: number,
 ): Promise<UsageReport> {
   const ledger = await openLedger(store, cwd, names);
-  try {
-    return await ledger.readConsistently(async () => {
-      const version = subject?.version;
-      const query = { by: by ?? defaultGrouping(version, instance), step: 'day', instance } as const;
-      const fault = await instanceFault(ledger, query);
-      if (fault !== undefined) throw new UsageError(`--instance: ${fault}`);
-      // Without a routes.yaml, only the routes in the ledger are known.
-      const route = subject?.route && (await routeOrReason(subject.version, subject.route, undefined, ledger));
-      if (ledger.problem !== undefined) throw unreadableLedger(store, ledger.problem);
-      if (typeof route === 'string') throw new UsageError(`No such route: ${printable(route)}`);
-      const successor = await nextMajorIn(ledger);
-      const period = { since: Math.max(0, now - since.ms), until: now };
-      const report = await usageReport(ledger, { ...query, ...period, version, route, successor });
-      // Without the unreadable rows the report would show too few requests.
-      if (report.problem !== null) throw unreadableLedger(store, report.problem);
-      // The ledger was read, so `problems` can only be about the file of names.
-      if (names !== undefined && report.problems[0] !== undefined) throw new UsageError(printable(report.problems[0]));
-      return report;
-    });
-  } finally {
-    await ledger.close();
-  }
+  return readAndClose(ledger, async () => {
+    const version = subject?.version;
+    const query = { by: by ?? defaultGrouping(version, instance), step: 'day', instance } as const;
+    const fault = await instanceFault(ledger, query);
+    if (fault !== undefined) throw new UsageError(`--instance: ${fault}`);
+    // Without a routes.yaml, only the routes in the ledger are known.
+    const route = subject?.route && (await routeOrReason(subject.version, subject.route, undefined, ledger));
+    if (ledger.problem !== undefined) throw unreadableLedger(store, ledger.problem);
+    if (typeof route === 'string') throw new UsageError(`No such route: ${printable(route)}`);
+    const successor = await nextMajorIn(ledger);
+    const period = { since: Math.max(0, now - since.ms), until: now };
+    const report = await usageReport(ledger, { ...query, ...period, version, route, successor });
+    // Without the unreadable rows the report would show too few requests.
+    if (report.problem !== null) throw unreadableLedger(store, report.problem);
+    // The ledger was read, so `problems` can only be about the file of names.
+    if (names !== undefined && report.problems[0] !== undefined) throw new UsageError(printable(report.problems[0]));
+    return report;
+  });
 }
 
 /** Without a routes.yaml, the successor of a version is the next higher major in the ledger. */

@@ -3,6 +3,7 @@ import { type Paint, tableAsText } from '../../../shared/document.ts';
 import { dateText } from '../../../shared/instant.ts';
 import { isMap } from '../../../shared/json.ts';
 import { ago, plural, printable } from '../../../shared/text.ts';
+import { undoLines } from '../../../versions/editWatch/watchStatus.ts';
 import { waiverWords } from '../../../versions/lifecycle/stage.ts';
 import type { JsonObject } from '../adminClient.ts';
 import { fleetSummary } from './fleetText.ts';
@@ -74,15 +75,9 @@ function editWatchLines(watches: StatusJson['edit_watch'] = [], paint: Paint): s
   const others = watches.filter((watch) => watch.jumped !== 'yes');
   return [
     ...jumped.flatMap((watch) => {
-      const { text, state, edits, undo, undo_lines: undoLines } = watch;
-      if (state === 'recovered') return [`${printable(text)}. It is as before again.`];
-      const more = undoLines - undo.length;
-      return [
-        paint('red', `${printable(text)}.`),
-        ...edits.flatMap(({ changes }) => changes.map((change) => `  the edit changed ${printable(change)}`)),
-        ...undo.map((line) => `  to undo it: ${printable(line.text)}`),
-        ...(more > 0 ? [`  and ${plural(more, 'more line')}`] : []),
-      ];
+      const text = printable(watch.text);
+      if (watch.state === 'recovered') return [`${text}. It is as before again.`];
+      return [paint('red', `${text}.`), ...undoLines(watch).map(printable)];
     }),
     ...others.map(({ text, known, state }) => {
       const line = `${printable(text)}.`;
