@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { PathTable } from '../shared/pathTable.ts';
-import { isUnusable } from './contracts.ts';
 import { adapterOf } from './rules/adapters.ts';
 import { routeEndsOf } from './rules/lifecycle.ts';
 import { clientFinder, identifiableClients, windowsOf } from './rules/restrictions.ts';
@@ -10,7 +9,7 @@ import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import { sampleFrom } from './rules/settings.ts';
 import { driftOf, shadowOf } from './rules/shadow.ts';
 import type { ConfigValues } from './schema.ts';
-import { deepFreeze, type Snapshot, type Version } from './snapshot.ts';
+import { deepFreeze, isUnusable, type Snapshot, type Version } from './snapshot.ts';
 import { withAbsoluteFiles } from './storeUrl.ts';
 import { writtenValues } from './writtenValues.ts';
 

@@ -1,26 +1,35 @@
+import type { Documents } from '../contract/document/documents.ts';
+import { below, entriesOf, itemsOf, type Located, refOf } from '../contract/document/located.ts';
+import { localContract } from '../contract/document/open.ts';
+import { CompareError } from '../contract/failure.ts';
+import { SourceError } from '../contract/source/source.ts';
 import { largestContractBytes } from '../shared/fileSystem.ts';
-import { isMap, memberName } from '../shared/json.ts';
+import { isMap } from '../shared/json.ts';
 import { PathTable, withoutVersion } from '../shared/pathTable.ts';
 import { parseYaml, YamlError } from '../shared/yaml/yamlValue.ts';
-import type { ReferencedFiles } from './referencedFiles.ts';
+import { digestOf, type ReferencedFiles } from './referencedFiles.ts';
 import { instant } from './schema/units.ts';
-import type { Contract, ContractEnd, Snapshot } from './snapshot.ts';
+import {
+  type Contract,
+  type ContractEnd,
+  contractMethods,
+  endDateKeys,
+  isUnusable,
+  type Snapshot,
+  type UnusableContract,
+} from './snapshot.ts';
 
 const maxParsedContracts = 32;
 
-/** Why a file cannot be used as a contract. */
-export interface UnusableContract {
-  readonly problem: string;
-  readonly remedy: string;
-}
+type FileContent = Extract<ReturnType<ReferencedFiles['read']>, { readonly digest: string }>;
 
-/** The parts of a contract that a snapshot contains. */
-type ParsedContract = Pick<Contract, 'paths' | 'isSwagger' | 'headers' | 'ends'>;
+/** The parts of a contract that a snapshot contains, and the files that they come from. */
+type ParsedContract = Pick<Contract, 'files' | 'paths' | 'isSwagger' | 'headers' | 'ends'>;
 
 /** Contracts by their content, so that an unchanged contract is not parsed again. */
 export class ParsedContracts {
   readonly #onParse: (file: string) => void;
-  /** The version and the digest of the content → the contract. */
+  /** The version and the digest of the main document → the contract. */
   readonly #byContent = new Map<string, ParsedContract | UnusableContract>();
 
   /** `onParse` is called with each file before it is parsed. */
@@ -30,15 +39,19 @@ export class ParsedContracts {
 
   /** Adds the contracts of a snapshot. */
   add({ sortedVersions }: Snapshot): void {
-    for (const { name, contract } of sortedVersions) if (contract) this.#keep(`${name} ${contract.digest}`, contract);
+    for (const { name, contract } of sortedVersions)
+      if (contract) this.#keep(`${name} ${contract.files[0]?.[1]}`, contract);
   }
 
   /** The parsed contract, which is parsed now if its content is new. */
-  findOrParse(file: string, version: string, { text, digest }: { text: () => string; digest: string }) {
+  findOrParse(file: string, version: string, { text, digest }: FileContent, files: ReferencedFiles) {
     const key = `${version} ${digest}`;
     const cached = this.#byContent.get(key);
-    if (!cached) this.#onParse(file);
-    return this.#keep(key, cached ?? parseContract(text(), version));
+    const isCurrent =
+      cached &&
+      (isUnusable(cached) || cached.files.slice(1).every(([other, known]) => digestIn(files, other) === known));
+    if (!isCurrent) this.#onParse(file);
+    return this.#keep(key, isCurrent ? cached : parseContract(file, digest, text(), version, files));
   }
 
   /** Stores a contract as the newest one, and removes the oldest ones above `maxParsedContracts`. */
@@ -54,7 +67,8 @@ export class ParsedContracts {
 }
 
 /**
- * Reads the path templates, the header parameters and the deprecated operations of an OpenAPI document, YAML or JSON.
+ * Reads the path templates, the header parameters and the deprecated operations of an OpenAPI document, YAML or JSON, and of the local
+ * files that it refers to.
  * The prefix of the version is removed: `/v1/drinks` in the contract of `v1` is `/drinks`.
  */
 export function readContract(
@@ -66,70 +80,97 @@ export function readContract(
 ): Contract | UnusableContract {
   const content = files.read(file, largestContractBytes);
   if ('reason' in content) return { problem: `cannot be read: ${content.reason}`, remedy: content.remedy };
-  const contract = parsed.findOrParse(file, version, content);
+  const contract = parsed.findOrParse(file, version, content, files);
   if (isUnusable(contract)) return contract;
-  const { paths, isSwagger, headers, ends } = contract;
-  return { file, publish, digest: content.digest, paths, isSwagger, headers, ends };
+  const { files: contractFiles, paths, isSwagger, headers, ends } = contract;
+  const digests = contractFiles.map(([, digest]) => digest);
+  const digest = digests.length === 1 ? content.digest : digestOf(digests.join(' '));
+  return { file, publish, digest, files: contractFiles, paths, isSwagger, headers, ends };
 }
 
-function parseContract(text: string, version: string): ParsedContract | UnusableContract {
+/** The digest of a file; '' if it cannot be read. */
+function digestIn(files: ReferencedFiles, file: string): string {
+  const content = files.read(file, largestContractBytes);
+  return 'digest' in content ? content.digest : '';
+}
+
+function parseContract(
+  file: string,
+  digest: string,
+  text: string,
+  version: string,
+  files: ReferencedFiles,
+): ParsedContract | UnusableContract {
   const document = parseJsonOrYaml(text);
   if (isUnusable(document)) return document;
-  const items = pathItemsOf(document);
-  if (isUnusable(items)) return items;
-  const itemsByPath = Object.entries(items).map(([path, item]) => [withoutVersion(path, version), item] as const);
+  const problem = whyNotOpenApi(document);
+  if (problem !== undefined) return problem;
+  const { documents, files: places } = localContract(file, document, (path) => {
+    const content = files.read(path, largestContractBytes);
+    if ('reason' in content) throw new SourceError(content.reason, content.remedy);
+    return content.bytes;
+  });
+  const items = pathItemsOf(documents).map(([path, item]) => [withoutVersion(path, version), item] as const);
   return {
-    paths: new PathTable(itemsByPath.map(([path, item]) => [path, isMap(item) ? methodsIn(item) : ''] as const)),
+    files: [[file, digest], ...places.slice(1).map(({ path, key }) => [path, digestIn(files, key)] as const)],
+    paths: new PathTable(items.map(([path, item]) => [path, methodsIn(item)] as const)),
     isSwagger: isMap(document) && document['openapi'] === undefined,
-    headers: headersIn(document, Object.values(items)),
-    ends: itemsByPath.flatMap(([path, item]) => (isMap(item) ? endsIn(path, item) : [])),
+    headers: headersIn(
+      documents,
+      items.map(([, item]) => item),
+    ),
+    ends: items.flatMap(([path, item]) => endsIn(path, item)),
   };
 }
 
-/** The names of the header parameters of path items and their operations. A reference to another file is not followed. */
-function headersIn(document: unknown, items: readonly unknown[]): string[] {
-  const parameterOwners = items.filter(isMap).flatMap((item) => [item, ...contractMethods.map((name) => item[name])]);
-  const parameterLists = parameterOwners.map((owner) => (isMap(owner) ? owner['parameters'] : undefined));
-  const names = parameterLists
-    .flatMap((list) => (Array.isArray(list) ? list : []))
-    .flatMap((written: unknown) => {
-      const ref = isMap(written) ? written['$ref'] : undefined;
-      const parameter = typeof ref === 'string' ? valueAt(document, ref) : written;
+/** The names of the header parameters of path items and their operations. */
+function headersIn(documents: Documents, items: readonly PathItem[]): string[] {
+  const owners = items.flatMap((item) => [
+    ...item.parts,
+    ...contractMethods.flatMap((name) => operationIn(item, name) ?? []),
+  ]);
+  const names = owners
+    .flatMap((owner) => itemsOf(below(owner, 'parameters')))
+    .flatMap((written) => {
+      const parameter = targetOf(written, documents)?.value;
       if (!isMap(parameter) || parameter['in'] !== 'header' || typeof parameter['name'] !== 'string') return [];
       return [parameter['name'].toLowerCase()];
     });
   return [...new Set(names)];
 }
 
-/** The value that a reference within the document leads to, such as `#/components/parameters/Tenant`. */
-function valueAt(document: unknown, ref: string): unknown {
-  const keys = ref.startsWith('#/') ? ref.slice(2).split('/') : [];
-  const names = keys.map((key) => memberName(key));
-  return names.reduce<unknown>(
-    (value, key) => (isMap(value) && Object.hasOwn(value, key) ? value[key] : undefined),
-    document,
-  );
+/** A path item, and the one that its `$ref` leads to. Members of the first win. */
+interface PathItem {
+  readonly parts: readonly Located[];
 }
 
-/** The methods of a path item in OpenAPI. */
-export const contractMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
+function operationIn({ parts }: PathItem, method: string): Located | undefined {
+  return parts.map((part) => below(part, method)).find(({ value }) => isMap(value));
+}
+
+/** What a `$ref` leads to; undefined if that cannot be read. */
+function targetOf(located: Located, documents: Documents): Located | undefined {
+  try {
+    return documents.resolve(located);
+  } catch (error) {
+    if (error instanceof CompareError) return undefined;
+    throw error;
+  }
+}
 
 /** The methods of a path item: `GET PUT`. Empty if they are unknown. */
-function methodsIn(item: Readonly<Record<string, unknown>>): string {
-  const methods = contractMethods.filter((name) => isMap(item[name]));
+function methodsIn(item: PathItem): string {
+  const methods = contractMethods.filter((name) => operationIn(item, name));
   return methods.join(' ').toUpperCase();
 }
-
-/** The keys of an operation that say when it is deprecated and when it ends. */
-export const endDateKeys = ['x-deprecated-since', 'x-sunset'] as const;
 
 /** Epoch ms, or what is wrong with the date; undefined: there is none. */
 type ContractDate = number | string | undefined;
 
 /** The operations with `deprecated: true` and a date. */
-function endsIn(path: string, item: Readonly<Record<string, unknown>>): ContractEnd[] {
+function endsIn(path: string, item: PathItem): ContractEnd[] {
   return contractMethods.flatMap((name) => {
-    const operation = item[name];
+    const operation = operationIn(item, name)?.value;
     if (!isMap(operation) || operation['deprecated'] !== true) return [];
     const [deprecation, sunset] = endDateKeys.map((key) => dateIn(operation, key)) as [ContractDate, ContractDate];
     if (deprecation === undefined && sunset === undefined) return [];
@@ -148,28 +189,24 @@ function timeOf(date: ContractDate): number | undefined {
   return typeof date === 'number' ? date : undefined;
 }
 
-export function isUnusable(value: unknown): value is UnusableContract {
-  return typeof value === 'object' && value !== null && 'problem' in value && 'remedy' in value;
-}
-
-function pathItemsOf(document: unknown): Readonly<Record<string, unknown>> | UnusableContract {
+function whyNotOpenApi(document: unknown): UnusableContract | undefined {
   const remedy = 'Name an OpenAPI document, 3.x or 2.0.';
-  if (!isMap(document) || (document['openapi'] === undefined && document['swagger'] === undefined)) {
+  if (!isMap(document) || (document['openapi'] === undefined && document['swagger'] === undefined))
     return { problem: 'is not an OpenAPI document', remedy };
-  }
   const paths = document['paths'];
-  if (paths === undefined || paths === null) return {};
-  if (!isMap(paths)) return { problem: 'has `paths` that are not a map', remedy };
-  // A template with a control character never matches: no path of a request contains one.
-  const usable = Object.entries(paths).filter(([path]) => path.startsWith('/') && !/\p{Cc}/u.test(path));
-  return Object.fromEntries(usable.map(([path, item]) => [path, withTarget(item, document)]));
+  if (paths === undefined || paths === null || isMap(paths)) return undefined;
+  return { problem: 'has `paths` that are not a map', remedy };
 }
 
-/** A path item with the operations that its `$ref` leads to. A reference to another file is not followed: its methods are unknown. */
-function withTarget(item: unknown, document: unknown): unknown {
-  const ref = isMap(item) ? item['$ref'] : undefined;
-  const target = typeof ref === 'string' ? valueAt(document, ref) : undefined;
-  return isMap(item) && isMap(target) ? { ...target, ...item } : item;
+function pathItemsOf(documents: Documents): (readonly [path: string, PathItem])[] {
+  // A template with a control character never matches: no path of a request contains one.
+  const usable = entriesOf(below(documents.root, 'paths')).filter(
+    ([path]) => path.startsWith('/') && !/\p{Cc}/u.test(path),
+  );
+  return usable.map(([path, item]) => {
+    const target = refOf(item.value) === undefined ? undefined : targetOf(item, documents);
+    return [path, { parts: target ? [item, target] : [item] }] as const;
+  });
 }
 
 // Text that begins with a brace is read as JSON first, because the JSON parser is much faster.

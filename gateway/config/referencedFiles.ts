@@ -3,7 +3,7 @@ import { largestFileBytes, readRegularFile, reasonOf, UnsuitableFileError } from
 
 /** The content of a file, or why it cannot be read. */
 export type Content =
-  | { readonly text: () => string; readonly digest: string }
+  | { readonly bytes: Uint8Array; readonly text: () => string; readonly digest: string }
   | { readonly reason: string; readonly remedy: string };
 
 /** The files that a routes.yaml refers to. Each is read once, so that the rules and the snapshot use the same bytes. */
@@ -29,7 +29,7 @@ function readContent(file: string, maxBytes: number): Content {
     const bytes = readRegularFile(file, maxBytes);
     const digest = digestOf(bytes);
     // Decoded on demand: most callers do not need the text, and a contract may be long.
-    return { digest, text: () => bytes.toString('utf8') };
+    return { bytes, digest, text: () => bytes.toString('utf8') };
   } catch (error) {
     const remedy = error instanceof UnsuitableFileError ? error.remedy : 'Correct the path.';
     return { reason: reasonOf(error), remedy };

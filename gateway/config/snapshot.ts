@@ -87,8 +87,10 @@ export interface Contract {
   readonly file: string;
   /** Whether the contract is served under `/contracts/`. */
   readonly publish: boolean;
-  /** SHA-256 of the content. */
+  /** SHA-256 of the content; of several files, that of their digests. */
   readonly digest: string;
+  /** All local files of the contract that can be read, `file` first, each with the SHA-256 of its content. */
+  readonly files: readonly (readonly [file: string, digest: string])[];
   /** The `paths` of the document without the version prefix, each with its methods: `GET POST`. */
   readonly paths: PathTable<string>;
   readonly isSwagger: boolean;
@@ -96,6 +98,22 @@ export interface Contract {
   readonly headers: readonly string[];
   readonly ends: readonly ContractEnd[];
 }
+
+/** Why a file cannot be used as a contract. */
+export interface UnusableContract {
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+export function isUnusable(value: unknown): value is UnusableContract {
+  return typeof value === 'object' && value !== null && 'problem' in value && 'remedy' in value;
+}
+
+/** The methods of a path item in OpenAPI. */
+export const contractMethods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch'] as const;
+
+/** The keys of an operation that say when it is deprecated and when it ends. */
+export const endDateKeys = ['x-deprecated-since', 'x-sunset'] as const;
 
 /** Dates in epoch ms. `path`: a template without the version prefix. */
 export interface RouteEnd {

@@ -12,7 +12,7 @@ interface RoutesFileState {
 }
 
 /**
- * Watches routes.yaml, the file that it links to, the contracts, and the names of clients if a waiver, freeze or brownout uses
+ * Watches routes.yaml, the file that it links to, all files of the contracts, and the names of clients if a waiver, freeze or brownout uses
  * them. A reload may change which files these are.
  */
 export class WatchedFiles {
@@ -33,7 +33,8 @@ export class WatchedFiles {
   ): void {
     // File → the digest of the content that was read last; undefined: not known.
     const otherFiles = new Map<string, string | undefined>();
-    for (const { contract } of sortedVersions) if (contract) otherFiles.set(contract.file, contract.digest);
+    for (const { contract } of sortedVersions)
+      for (const [file, digest] of contract?.files ?? []) otherFiles.set(file, digest);
     // Waivers, freezes and brownouts use names of clients. They are resolved when the snapshot is loaded.
     const usesNames = sortedVersions.some(
       ({ waivers, freeze, brownouts }) => freeze || waivers.length + brownouts.length > 0,

@@ -1,8 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { isUnusable, readContract } from '../../gateway/config/contracts.ts';
+import { ParsedContracts, readContract } from '../../gateway/config/contracts.ts';
 import { ReferencedFiles } from '../../gateway/config/referencedFiles.ts';
+import { isUnusable } from '../../gateway/config/snapshot.ts';
+import { folderOfSeveralFiles, severalFiles } from '../support/severalFiles.ts';
 import { fixtureFolder } from './fixtures.ts';
 import { temporaryFolder } from './temporary.ts';
 
@@ -43,4 +45,44 @@ it('reads path items that are references within the document', () => {
   ]);
   expect(contract.headers).toEqual(['x-bar']);
   expect(contract.ends.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /a']);
+});
+
+it('reads the path items, parameters and dates in other files', () => {
+  const contract = readContract(join(folderOfSeveralFiles(), 'api.yaml'), true, 'v1', new ReferencedFiles());
+  if (isUnusable(contract)) throw new Error(contract.problem);
+  expect(contract.paths.entries()).toEqual([
+    ['/drinks', 'GET'],
+    ['/bars', 'GET PUT'],
+  ]);
+  expect(contract.headers).toEqual(['x-tenant']);
+  expect(contract.ends).toMatchObject([{ method: 'GET', path: '/drinks', sunset: Date.parse('2029-01-01') }]);
+});
+
+it('knows all its files, and changes its digest with each of them', () => {
+  const severalFilesFolder = folderOfSeveralFiles();
+  const parsed = new ParsedContracts();
+  const read = () => {
+    const contract = readContract(join(severalFilesFolder, 'api.yaml'), true, 'v1', new ReferencedFiles(), parsed);
+    if (isUnusable(contract)) throw new Error(contract.problem);
+    return contract;
+  };
+  const names = Object.keys(severalFiles);
+  expect(
+    read()
+      .files.map(([file]) => file.slice(severalFilesFolder.length + 1))
+      .toSorted(),
+  ).toEqual(names.toSorted());
+  let { digest } = read();
+  for (const name of names) {
+    const file = join(severalFilesFolder, name);
+    expect(read().digest, name).toBe(digest);
+    writeFileSync(file, `${severalFiles[name]} `);
+    expect(read().digest, name).not.toBe(digest);
+    ({ digest } = read());
+  }
+  writeFileSync(join(severalFilesFolder, 'paths/drinks.yaml'), 'post: {}\n');
+  expect(read().paths.find('/drinks')?.value ?? read().paths.entries()[0]?.[1]).toBe('POST');
+  rmSync(join(severalFilesFolder, 'paths/drinks.yaml'));
+  expect(read().files).toHaveLength(names.length - 2);
+  expect(read().paths.entries()[0]).toEqual(['/drinks', '']);
 });

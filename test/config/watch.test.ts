@@ -13,9 +13,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { loadSnapshot } from '../../gateway/config/load.ts';
 import { digestOf } from '../../gateway/config/referencedFiles.ts';
 import { type WatchOptions, watchFile } from '../../gateway/config/watch.ts';
+import { WatchedFiles } from '../../gateway/config/watchedFiles.ts';
 import { eventually } from '../support/eventually.ts';
+import { folderOfSeveralFiles, severalFiles } from '../support/severalFiles.ts';
 import { temporaryFolder } from './temporary.ts';
 
 /** A folder with a routes.yaml, and how often its watch has called. */
@@ -255,4 +258,23 @@ it.each<[string, (file: string, folder: string) => void]>([
   writeFileSync(file, 'two');
   await eventually(() => expect(contents).not.toEqual([]));
   expect(contents).toEqual(['two']);
+});
+
+it('notices an edit of each file of a contract', async () => {
+  const folder = folderOfSeveralFiles({
+    ...severalFiles,
+    'routes.yaml': 'routes: { /v1: { upstream: "http://127.0.0.1:1", contract: api.yaml } }',
+  });
+  const routes = join(folder, 'routes.yaml');
+  let edits = 0;
+  const watched = new WatchedFiles(() => (edits += 1), { lastReadDigest: () => undefined, isRejected: () => false });
+  onTestFinished(() => watched.close());
+  const snapshot = () => loadSnapshot(routes);
+  watched.setFiles(routes, snapshot());
+  for (const name of Object.keys(severalFiles)) {
+    const before = edits;
+    writeFileSync(join(folder, name), `${severalFiles[name]}\n`);
+    await eventually(() => expect(edits, name).toBeGreaterThan(before));
+    watched.setFiles(routes, snapshot());
+  }
 });

@@ -1,8 +1,8 @@
 import type { AdapterRoute, AdapterSettings, Operation } from '../adapterSettings.ts';
-import { isUnusable } from '../contracts.ts';
 import type { Fault, Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
 import type { Content } from '../referencedFiles.ts';
+import { isUnusable } from '../snapshot.ts';
 import { faultAt, faultAtKey, hasValue } from '../source.ts';
 import { isRoute, routeShapeOf, splitRoute } from './lifecycle.ts';
 import type { ConfigRule, RouteEntry, RuleContext } from './rule.ts';

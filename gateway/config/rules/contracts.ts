@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { certificatesProblem } from '../../shared/certificates.ts';
-import { isUnusable } from '../contracts.ts';
 import type { Fault, Path } from '../fault.ts';
 import { parseNames } from '../names.ts';
+import { isUnusable } from '../snapshot.ts';
 import { faultAt, hasValue } from '../source.ts';
 import { storeFiles } from '../storeUrl.ts';
 import { type ConfigRule, type RouteEntry, type RuleContext, successorEntry, type WarningRule } from './rule.ts';

@@ -1,7 +1,14 @@
 import { dateText } from '../../shared/instant.ts';
-import { contractMethods, endDateKeys, isUnusable, type UnusableContract } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
-import type { Contract, ContractEnd, RouteEnd } from '../snapshot.ts';
+import {
+  type Contract,
+  type ContractEnd,
+  contractMethods,
+  endDateKeys,
+  isUnusable,
+  type RouteEnd,
+  type UnusableContract,
+} from '../snapshot.ts';
 import { faultAt, faultAtKey, hasValue } from '../source.ts';
 import { isPrefix, problemOfVersionIn, routeKeys } from './routes.ts';
 import type { ConfigRule, RouteEntry, RuleContext, WarningRule } from './rule.ts';

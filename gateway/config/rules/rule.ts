@@ -1,9 +1,8 @@
-import type { UnusableContract } from '../contracts.ts';
 import type { Fault } from '../fault.ts';
 import type { ReferencedFiles } from '../referencedFiles.ts';
 import type { RouteValues } from '../schema/routes.ts';
 import type { ConfigValues, SchemaNode } from '../schema.ts';
-import type { Contract } from '../snapshot.ts';
+import type { Contract, UnusableContract } from '../snapshot.ts';
 import type { Source } from '../source.ts';
 
 /** Returns the faults of a document. The schema reports wrong types. Never throws. `now`: epoch ms. */

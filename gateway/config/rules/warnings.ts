@@ -1,8 +1,7 @@
 import { dateText } from '../../shared/instant.ts';
 import { PathTable } from '../../shared/pathTable.ts';
 import { printable } from '../../shared/text.ts';
-import { isUnusable } from '../contracts.ts';
-import type { Contract } from '../snapshot.ts';
+import { type Contract, isUnusable } from '../snapshot.ts';
 import { faultAt, hasValue } from '../source.ts';
 import {
   isInService,

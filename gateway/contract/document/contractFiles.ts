@@ -16,8 +16,7 @@ export class ContractFiles {
   readonly #web: WebDocuments;
   /** `SourceFile.key` → local file. */
   readonly #byKey = new Map<string, ContractFile>();
-  /** Local file → its path. */
-  readonly #paths = new Map<ContractFile, string>();
+  readonly #places = new Map<ContractFile, SourceFile>();
 
   /** Without `webLimits`, nothing is fetched from the web. */
   constructor(source: FileSource, webLimits: WebLimits | undefined) {
@@ -26,9 +25,9 @@ export class ContractFiles {
   }
 
   /** Adds a file that has been read already. */
-  add({ key, path }: SourceFile, file: ContractFile): ContractFile {
-    this.#byKey.set(key, file);
-    this.#paths.set(file, path);
+  add(place: SourceFile, file: ContractFile): ContractFile {
+    this.#byKey.set(place.key, file);
+    this.#places.set(file, place);
     return file;
   }
 
@@ -74,6 +73,26 @@ export class ContractFiles {
     }
   }
 
+  /**
+   * All local files that can be reached from `entry`, which is the first of them. A file that cannot be read is left out: an error is
+   * reported only when a `$ref` to it is followed.
+   */
+  localFilesFrom(entry: ContractFile): ReadonlyMap<ContractFile, SourceFile> {
+    const found = new Map<ContractFile, SourceFile>();
+    const waiting = new Set([entry]);
+    // The set grows during the loop.
+    for (const file of waiting) {
+      const place = this.#places.get(file);
+      if (place === undefined) continue;
+      found.set(file, place);
+      for (const reference of fileReferencesIn(file)) {
+        const referenced = isWebUrl(reference) ? undefined : undefinedOnError(() => this.open(reference, file));
+        if (referenced) waiting.add(referenced);
+      }
+    }
+    return found;
+  }
+
   /** Undefined for a local file. @throws SourceError */
   #urlOf(reference: string, from: ContractFile): string | undefined {
     const base = this.#web.urlOf(from);
@@ -91,7 +110,7 @@ export class ContractFiles {
   }
 
   #openLocal(reference: string, from: ContractFile): ContractFile {
-    const path = this.#paths.get(from);
+    const path = this.#places.get(from)?.path;
     if (path === undefined) throw new SourceError('is relative to an unknown folder', 'Read the contract from a file.');
     const target = this.#source.locate(pathOf(reference), path);
     const known = this.#byKey.get(target.key);

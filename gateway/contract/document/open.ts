@@ -1,5 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { stringify } from 'yaml';
 import { largestContractBytes } from '../../shared/fileSystem.ts';
 import { isMap, type JsonMap } from '../../shared/json.ts';
 import { CompareError } from '../failure.ts';
@@ -17,6 +18,7 @@ import {
   withRealFolder,
 } from '../source/source.ts';
 import { defaultWebLimits, type WebLimits } from '../source/web.ts';
+import { bundled } from './bundle.ts';
 import { ContractFiles, parseFile } from './contractFiles.ts';
 import { Documents } from './documents.ts';
 import { type ContractFile, isList } from './located.ts';
@@ -58,6 +60,37 @@ export async function openContract(reference: string, options: OpenOptions): Pro
   assertOpenApi(file);
   await files.fetchFrom(file);
   return new Documents(file, (ref, from, place) => files.open(ref, from, place));
+}
+
+/** A contract on disk with all its local files, as the text of one document. @throws CompareError */
+export function bundledText(path: string, format: 'json' | 'yaml'): string {
+  const main = withPlaceInErrors(path, () => readMain(path, dirname(path), largestContractBytes));
+  const files = new ContractFiles(main.source, undefined);
+  const document = bundled(files.add(main.file, parseFile(path, main.text)), files);
+  return format === 'json' ? `${JSON.stringify(document, null, 2)}\n` : stringify(document, { lineWidth: 0 });
+}
+
+/** The files of a contract, and the values that its `$ref`s lead to. */
+export interface LocalContract {
+  readonly documents: Documents;
+  /** The main document first. */
+  readonly files: readonly SourceFile[];
+}
+
+/**
+ * The same contract for a caller that has read and parsed the main document. `read` gets the real path of another file, and throws a
+ * SourceError if it cannot be read.
+ */
+export function localContract(path: string, root: unknown, read: (path: string) => Uint8Array): LocalContract {
+  const main: ContractFile = { name: path, root };
+  const place = { key: realpathSync(path), path: withRealFolder(path) };
+  const folder = dirname(place.path);
+  const disk = new DiskSource({ folder, cwd: folder, maxBytes: largestContractBytes });
+  const source = { locate: disk.locate.bind(disk), nameOf: disk.nameOf.bind(disk), read };
+  const files = new ContractFiles(source, undefined);
+  files.add(place, main);
+  const documents = new Documents(main, (ref, from, at) => files.open(ref, from, at));
+  return { documents, files: [...files.localFilesFrom(main).values()] };
 }
 
 function readMain(reference: string, cwd: string, maxBytes: number): MainDocument {

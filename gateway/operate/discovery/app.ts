@@ -7,12 +7,12 @@ import express, {
   type Response,
   type Router,
 } from 'express';
-import type { Snapshot } from '../../config/snapshot.ts';
+import type { Contract, Snapshot } from '../../config/snapshot.ts';
 import { sendInternalError, sendProblem } from '../../problems/problem.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { largestContractBytes } from '../../shared/fileSystem.ts';
 import type { CancelledBrownouts } from '../../versions/lifecycle/brownouts.ts';
-import { guideHandler } from './guides.ts';
+import { bundleHandler, createPageThread, guideHandler } from './guides.ts';
 import { indexPolicy } from './html.ts';
 import { calendarText, feedText } from './lifecycleFeeds.ts';
 import { catalogJson, catalogType, type Overview, overviewJson, overviewOf } from './overview.ts';
@@ -65,8 +65,9 @@ function discoveryApp(
   addResource(belowBasePath, '/', indexHandler(snapshot, overviewNow));
   addResource(belowBasePath, '/lifecycle.ics', datesHandler('text/calendar', calendarText, snapshot, overviewNow));
   addResource(belowBasePath, '/lifecycle.atom', datesHandler('application/atom+xml', feedText, snapshot, overviewNow));
-  addResource(belowBasePath, '/contracts/:name', contractHandler(snapshot));
-  addResource(belowBasePath, '/guides/:name', guideHandler(snapshot, source, clock, notice));
+  const thread = createPageThread();
+  addResource(belowBasePath, '/contracts/:name', contractHandler(snapshot, bundleHandler(thread, notice)));
+  addResource(belowBasePath, '/guides/:name', guideHandler(snapshot, source, thread, clock, notice));
 
   app.use(commonHeaders);
   app.use(root);
@@ -132,14 +133,15 @@ function datesHandler(
   };
 }
 
-/** Serves contract files by their published name. The response for an unpublished contract is the same as for one that does not exist. */
-function contractHandler(snapshot: Snapshot): RequestHandler {
+/** Serves contracts by their published name: a single file as it is. The response for an unpublished contract is the same as for one that does not exist. */
+function contractHandler(snapshot: Snapshot, sendBundle: (contract: Contract, res: Response) => void): RequestHandler {
   return (req, res) => {
     const contract = snapshot.sortedVersions.find((version) => publishedName(version) === req.params['name'])?.contract;
     if (contract === undefined) {
       sendProblem(res, 'NOT_FOUND', 'No contract is published under this name.');
       return;
     }
+    if (contract.files.length > 1) return sendBundle(contract, res);
     res.setHeader('Content-Type', contractType(contract));
     const onUnreadable = (): void =>
       sendProblem(res, 'CONTRACT_UNREADABLE', 'The contract cannot be read at the moment.');

@@ -28,16 +28,16 @@ export interface GuideLinks {
   readonly contracts: readonly { readonly version: string; readonly href: string }[];
 }
 
-/** A message to the thread that writes guides. */
-export interface GuideQuestion {
-  readonly number: number;
-  readonly guide: GuideRequest;
-  readonly links: GuideLinks;
-}
+/** A message to the thread that writes guides, and contracts of several files as one document. */
+export type PageQuestion = { readonly number: number } & (
+  | { readonly guide: GuideRequest; readonly links: GuideLinks }
+  | { readonly contract: string; readonly format: 'json' | 'yaml' }
+);
 
-/** The guide in both formats, or why it cannot be written. */
-export type GuideAnswer = { readonly number: number } & (
+/** The guide in both formats, the text of the contract, or why it cannot be written. */
+export type PageAnswer = { readonly number: number } & (
   | { readonly html: string; readonly markdown: string }
+  | { readonly text: string }
   | { readonly problem: string }
 );
 

@@ -1,12 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { openContract } from '../../contract/document/open.ts';
+import { bundledText, openContract } from '../../contract/document/open.ts';
 import { buildGuide } from '../../contracts/compat/guide/build.ts';
 import type { Guide } from '../../contracts/compat/guide/guide.ts';
 import { guideAsMarkdown } from '../../contracts/compat/guide/markdown.ts';
 import { PathTable } from '../../shared/pathTable.ts';
 import { movedTo } from '../../versions/lifecycle/guide.ts';
 import { guidePage } from './guidePage.ts';
-import type { GuideAnswer, GuideQuestion, GuideRequest } from './guideRequest.ts';
+import type { GuideRequest, PageAnswer, PageQuestion } from './guideRequest.ts';
 
 /** Reads and compares the two contracts. @throws CompareError */
 export async function loadGuide({ from, to, moved, versionEnd }: GuideRequest, cwd: string): Promise<Guide> {
@@ -25,13 +25,17 @@ export async function loadGuide({ from, to, moved, versionEnd }: GuideRequest, c
 }
 
 // Runs in the thread that guides.ts starts. The CLI also imports this module, and may run in another thread.
-if (isGuideThread(workerData)) parentPort?.on('message', (question: GuideQuestion) => void answer(question));
+if (isGuideThread(workerData)) parentPort?.on('message', (question: PageQuestion) => void answer(question));
 
-async function answer({ number, guide: request, links }: GuideQuestion): Promise<void> {
-  const post = (reply: GuideAnswer): void => parentPort?.postMessage(reply);
+async function answer(question: PageQuestion): Promise<void> {
+  const { number } = question;
+  const post = (reply: PageAnswer): void => parentPort?.postMessage(reply);
   try {
-    const guide = await loadGuide(request, '/');
-    post({ number, html: guidePage(guide, links), markdown: guideAsMarkdown(guide) });
+    if ('contract' in question) post({ number, text: bundledText(question.contract, question.format) });
+    else {
+      const guide = await loadGuide(question.guide, '/');
+      post({ number, html: guidePage(guide, question.links), markdown: guideAsMarkdown(guide) });
+    }
   } catch (error) {
     // A contract that cannot be read must not end the other guides.
     post({ number, problem: error instanceof Error ? error.message : String(error) });

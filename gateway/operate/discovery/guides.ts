@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { RequestHandler, Response } from 'express';
-import type { Snapshot, Version } from '../../config/snapshot.ts';
+import type { Contract, Snapshot, Version } from '../../config/snapshot.ts';
 import { sendProblem } from '../../problems/problem.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { threadFile } from '../../shared/packageFiles.ts';
@@ -8,16 +8,28 @@ import { SupervisedThread } from '../../shared/supervisedThread.ts';
 import { brownoutsAhead, type CancelledBrownouts } from '../../versions/lifecycle/brownouts.ts';
 import { guidePath } from '../../versions/lifecycle/guide.ts';
 import { runningWaivers, stageOf, successorOf } from '../../versions/lifecycle/stage.ts';
-import { type GuideAnswer, type GuideQuestion, guideRequest } from './guideRequest.ts';
+import { guideRequest, type PageAnswer, type PageQuestion } from './guideRequest.ts';
 import { guidePolicy } from './html.ts';
-import { contractPath, indexPath } from './paths.ts';
+import { contractPath, contractType, indexPath } from './paths.ts';
 
 // Contracts of a megabyte take a second.
 const answerMs = 60_000;
 // Node frees the memory of the contracts after the thread has ended.
 const idleMs = 10_000;
 
-type GuideThread = SupervisedThread<GuideQuestion, GuideAnswer>;
+export type PageThread = SupervisedThread<PageQuestion, PageAnswer>;
+
+/** The thread that writes guides and contracts. Only it loads the modules that read contracts, and to write one would delay all other requests. */
+export function createPageThread(): PageThread {
+  return new SupervisedThread({
+    file: threadFile('operate/discovery/guideThread'),
+    task: 'writes guides',
+    workerData: () => ({ writesGuides: true }),
+    worker: { execArgv: [] },
+    answerMs,
+    idleMs,
+  });
+}
 
 /** A guide, ready to be sent. */
 interface RenderedGuide {
@@ -34,20 +46,12 @@ interface ResponseBody {
 export function guideHandler(
   snapshot: Snapshot,
   source: { readonly cancelled?: CancelledBrownouts },
+  thread: PageThread,
   clock: Clock,
   notice: (line: string) => void,
 ): RequestHandler {
   /** Key: the path of the guide, and the stage, the waivers and the brownouts of its old version. */
   const guides = new Map<string, Promise<RenderedGuide>>();
-  // To write a guide would delay all other requests. Only the thread loads the modules that compare contracts.
-  const thread: GuideThread = new SupervisedThread({
-    file: threadFile('operate/discovery/guideThread'),
-    task: 'writes guides',
-    workerData: () => ({ writesGuides: true }),
-    worker: { execArgv: [] },
-    answerMs,
-    idleMs,
-  });
   return (req, res, next) => {
     const now = clock.now();
     const name = String(req.params['name']);
@@ -102,7 +106,7 @@ function versionsOf(guideName: string, snapshot: Snapshot, now: number): GuideVe
 }
 
 async function render(
-  thread: GuideThread,
+  thread: PageThread,
   { from, to, path, brownouts }: GuideVersions & Pick<Version, 'brownouts'>,
   snapshot: Snapshot,
   now: number,
@@ -115,7 +119,39 @@ async function render(
   const guide = guideRequest(from, to, snapshot, now, brownouts);
   const answer = await thread.ask(() => ({ guide, links }));
   if ('problem' in answer) throw new Error(answer.problem);
+  if (!('html' in answer)) throw new Error('the thread has answered another question');
   return { html: bodyOf(answer.html), markdown: bodyOf(answer.markdown) };
+}
+
+/** Sends a contract of several files as one document. */
+export function bundleHandler(
+  thread: PageThread,
+  notice: (line: string) => void,
+): (contract: Contract, res: Response) => void {
+  /** File → the document. Each snapshot has its own: if a file changes, a reload follows. */
+  const bundles = new Map<string, Promise<ResponseBody>>();
+  return (contract, res) => {
+    const { file } = contract;
+    const type = contractType(contract);
+    const format = type === 'application/json' ? 'json' : 'yaml';
+    const body = bundles.get(file) ?? bundle(thread, file, format);
+    bundles.set(file, body);
+    body.then(
+      (bytes) => send(res, bytes, type),
+      (error: unknown) => {
+        notice(`The contract ${file} cannot be served: ${error instanceof Error ? error.message : String(error)}`);
+        // The next request tries again.
+        bundles.delete(file);
+        sendProblem(res, 'CONTRACT_UNREADABLE', 'The contract cannot be read at the moment.');
+      },
+    );
+  };
+}
+
+async function bundle(thread: PageThread, file: string, format: 'json' | 'yaml'): Promise<ResponseBody> {
+  const answer = await thread.ask(() => ({ contract: file, format }));
+  if ('text' in answer) return bodyOf(answer.text);
+  throw new Error('problem' in answer ? answer.problem : 'the thread has answered another question');
 }
 
 function bodyOf(text: string): ResponseBody {

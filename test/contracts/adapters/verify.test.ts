@@ -166,7 +166,7 @@ paths:
   expect(await checked('GET')).toMatchObject({ code: 0, stdout: expect.stringContaining('is valid') });
   expect(await checked('POST')).toMatchObject({
     code: 1,
-    stdout: expect.stringContaining('The contract of /v1 has no such route.'),
+    stdout: expect.stringContaining('The contract of /v1 has no route POST /drinks.'),
   });
 });
 

@@ -1,7 +1,9 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { snapshotFrom } from '../../../gateway/config/load.ts';
 import { createDiscovery } from '../../../gateway/operate/discovery/app.ts';
+import { folderOfSeveralFiles } from '../../support/severalFiles.ts';
 import {
   type Answer,
   ask,
@@ -216,6 +218,35 @@ describe('a contract', () => {
       etag: expect.any(String),
       'last-modified': expect.any(String),
     });
+  });
+
+  it('of several files is one document, also for a conditional request', async () => {
+    const folder = folderOfSeveralFiles();
+    const routes = { '/v1': { upstream: 'http://127.0.0.1:3001', contract: 'api.yaml' } };
+    const notices: string[] = [];
+    const served = await serveDiscovery(snapshotFrom({ routes }, folder), (line) => notices.push(line));
+    const answer = await ask(served, '/contracts/v1.yaml');
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, 'application/yaml']);
+    expect(answer.body).toContain('$ref: "#/x-files/paths~1drinks.yaml"');
+    const again = await ask(served, '/contracts/v1.yaml', { 'if-none-match': String(answer.headers['etag']) });
+    expect([again.status, again.body]).toEqual([304, '']);
+    expect((await ask(served, '/contracts/v1.yaml', {}, 'HEAD')).body).toBe('');
+    expect((await ask(served, '/contracts/paths/drinks.yaml')).status).toBe(404);
+    expect(notices).toEqual([]);
+  });
+
+  it('of several files that cannot be read is answered 503, and served when it can', async () => {
+    const folder = folderOfSeveralFiles();
+    const routes = { '/v1': { upstream: 'http://127.0.0.1:3001', contract: 'api.yaml' } };
+    const notices: string[] = [];
+    const served = await serveDiscovery(snapshotFrom({ routes }, folder), (line) => notices.push(line));
+    const file = join(folder, 'api.yaml');
+    renameSync(file, `${file}.away`);
+    const { status, body } = await ask(served, '/contracts/v1.yaml');
+    expect([status, JSON.parse(body)]).toMatchObject([503, { code: 'CONTRACT_UNREADABLE' }]);
+    expect(notices).toEqual([expect.stringContaining(`The contract ${file} cannot be served: ${file}`)]);
+    renameSync(`${file}.away`, file);
+    expect((await ask(served, '/contracts/v1.yaml')).status).toBe(200);
   });
 
   it.each([
