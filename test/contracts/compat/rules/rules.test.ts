@@ -106,3 +106,88 @@ describe('every change', () => {
     expect(rules.flatMap((rule) => Object.keys(rule.changes)).filter((key) => !known.has(key))).toEqual([]);
   });
 });
+
+/** What a change is if the old and the new contract are exchanged. Several effects: it depends on the contracts. */
+const inverses: { readonly [K in Effects[keyof Effects]]: readonly Effects[keyof Effects][] } = {
+  added: ['removed', 'refused'],
+  added_required: ['removed', 'refused'],
+  removed: ['added', 'added_required'],
+  refused: ['added', 'added_required'],
+  required: ['optional'],
+  optional: ['required'],
+  wider: ['narrower'],
+  narrower: ['wider'],
+  listed: ['unlisted'],
+  unlisted: ['listed'],
+  changed: ['changed'],
+  equivalent: ['equivalent'],
+};
+
+describe('symmetry', () => {
+  const described = ({ kind, effect, direction }: Pick<Change, 'kind' | 'effect' | 'direction'>): string =>
+    `${direction ?? ''} ${kind} ${effect}`.trim();
+  // What a request may no longer contain breaks its clients. What a response may newly contain breaks only some of them.
+  const onlySomeClients = ['value removed', 'values listed', 'limit narrower', 'limit changed', 'alternative removed'];
+
+  // What one contract says with a field, a status or an alternative, the other says with a range, a condition or an open map. Then the
+  // words of one direction are more exact than those of the other.
+  const toldInTwoWays: ReadonlySet<string> = new Set([
+    'docs-only.first-servers',
+    'param-relaxed.range-of-values',
+    'response-field-removed.closed-map',
+    'response-field-removed.media-range',
+    'response-field-removed.merged',
+    'response-field-removed.nothing',
+    'response-field-removed.status-range',
+    'response-field-removed.then',
+    'response-field-weakened.dependent-required',
+    'response-field-weakened.then',
+    'response-field-weakened.tuple',
+    'response-strengthened.status-range',
+    'response-type-changed.alternative',
+    'response-type-changed.map',
+    'status-removed.default',
+    'structure-changed.alternatives-appear',
+    'structure-changed.any-of-becomes-one-of',
+    'structure-changed.one-of-overlaps',
+    'structure-equivalent.one-of-becomes-any-of',
+  ]);
+
+  it('the request and the response of a schema have opposite rules', () => {
+    const schemaKinds = new Set(['type', 'null', 'value', 'values', 'limit', 'alternative', 'presence']);
+    const requestChanges = changes.filter(({ kind, direction }) => schemaKinds.has(kind) && direction === 'request');
+    expect(requestChanges).toHaveLength(16);
+    for (const change of requestChanges) {
+      const { level } = ruleFor(change);
+      const opposites = changes.filter(
+        ({ kind, effect, direction }) =>
+          kind === change.kind && direction === 'response' && inverses[change.effect].includes(effect),
+      );
+      expect(opposites, described(change)).toHaveLength(1);
+      const expected = onlySomeClients.includes(`${change.kind} ${change.effect}`) ? 'warn' : level;
+      expect(
+        opposites.map((one) => ruleFor(one).level),
+        described(change),
+      ).toEqual([expected]);
+    }
+  });
+
+  it('is not known for pairs that do not exist', () => {
+    expect(pairs.map(({ name }) => name)).toEqual(expect.arrayContaining([...toldInTwoWays]));
+  });
+
+  it.each(pairs.filter(({ name }) => !toldInTwoWays.has(name)))(
+    '$name, read backwards, has the opposite changes',
+    ({ old, new: now }) => {
+      const changesOf = (from: string, to: string) =>
+        findingsBetween(parse(from), parse(to)).flatMap(({ collectedChange }) => collectedChange?.change ?? []);
+      const remaining = changesOf(now, old);
+      for (const { kind, effect } of changesOf(old, now)) {
+        const at = remaining.findIndex((one) => one.kind === kind && inverses[effect].includes(one.effect));
+        expect(at, `${kind} ${effect}, among ${remaining.map(described).join(', ')}`).toBeGreaterThanOrEqual(0);
+        remaining.splice(at, 1);
+      }
+      expect(remaining.map(described)).toEqual([]);
+    },
+  );
+});
