@@ -1,3 +1,5 @@
+import { printable } from './text.ts';
+
 // Instants (epoch ms) as texts, all in UTC.
 
 /** `2028-06-30T23:59:59.000Z`, as in JSON of the admin API. */
@@ -15,6 +17,12 @@ export function rfc3339(instant: number): string;
 export function rfc3339(instant: number | undefined): string | undefined;
 export function rfc3339(instant: number | undefined): string | undefined {
   return instant === undefined ? undefined : isoText(instant).replace(/\.\d{3}Z$/, 'Z');
+}
+
+/** The same for an instant of the admin API. Text that is no instant stays, safe to print: the answer may not be that of a gateway. */
+export function rfc3339Of(text: string): string {
+  const instant = Date.parse(text);
+  return Number.isNaN(instant) ? printable(text) : rfc3339(instant);
 }
 
 /** `2028-06-30` */

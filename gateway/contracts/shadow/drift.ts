@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../config/snapshot.ts';
-import { rfc3339 } from '../../shared/instant.ts';
+import { isoText, rfc3339 } from '../../shared/instant.ts';
 import { plural } from '../../shared/text.ts';
 import { maxEvidenceRows } from '../../usage/ledger/evidence.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
@@ -40,7 +40,7 @@ export async function driftReport(queries: UsageQueries, snapshot: Snapshot, que
   return {
     kind: 'drift report' as const,
     version,
-    asked_at: rfc3339(now),
+    asked_at: isoText(now),
     /** Why the ledger cannot be written or read. */
     problem: queries.problem ?? null,
     /** In one sentence. */
@@ -50,8 +50,8 @@ export async function driftReport(queries: UsageQueries, snapshot: Snapshot, que
         : `/${version} returns ${findingCount === 0 ? 'only what its contract declares' : `${plural(findingCount, 'thing')} that its contract does not declare`}, in ${plural(responses, 'response')} of ${plural(routes.length, 'route')}.`,
     responses,
     finding_count: findingCount,
-    first: rows.length > 0 ? rfc3339(Math.min(...routes.map(({ begin }) => begin))) : null,
-    last: rows.length > 0 ? rfc3339(Math.max(...routes.map(({ end }) => end))) : null,
+    first: rows.length > 0 ? isoText(Math.min(...routes.map(({ begin }) => begin))) : null,
+    last: rows.length > 0 ? isoText(Math.max(...routes.map(({ end }) => end))) : null,
     route_count: routes.length,
     routes: routes
       .toSorted((a, b) => b.finding_count - a.finding_count || b.responses - a.responses)
@@ -132,7 +132,7 @@ function findingsIn(rows: readonly EvidenceRow[]): UndeclaredProperty[] {
 
 function finding(row: EvidenceRow, what: string, detail = ''): UndeclaredProperty {
   const { status, path, newShare: count, first, last } = row;
-  return { status, path, what, detail, count, first: rfc3339(first), last: rfc3339(last) };
+  return { status, path, what, detail, count, first: isoText(first), last: isoText(last) };
 }
 
 function notesOn(

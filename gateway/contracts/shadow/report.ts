@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../config/snapshot.ts';
-import { rfc3339 } from '../../shared/instant.ts';
+import { isoText } from '../../shared/instant.ts';
 import { firstOf, plural } from '../../shared/text.ts';
 import { onlyFails } from '../../usage/counting/countedExchange.ts';
 import { maxEvidenceRows } from '../../usage/ledger/evidence.ts';
@@ -44,16 +44,16 @@ export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, qu
     kind: 'shadow report' as const,
     version,
     to: chosen?.to ?? null,
-    asked_at: rfc3339(now),
+    asked_at: isoText(now),
     /** Why the ledger cannot be written or read. */
     problem: queries.problem ?? null,
     /** In one sentence. */
     summary: differenceSummary(version, chosen?.to, counts, pairs, routes.length),
     pairs,
-    first: routes.length > 0 ? rfc3339(Math.min(...firsts)) : null,
-    last: routes.length > 0 ? rfc3339(Math.max(...lasts)) : null,
+    first: routes.length > 0 ? isoText(Math.min(...firsts)) : null,
+    last: routes.length > 0 ? isoText(Math.max(...lasts)) : null,
     /** The start of the period in which `requests` of the routes are counted. */
-    used_since: rfc3339(now - quiet),
+    used_since: isoText(now - quiet),
     /** The number of differences of each class. */
     counts,
     route_count: routes.length,
@@ -104,14 +104,14 @@ export function routeJson(evidence: RouteEvidence, use: Pick<RouteUse, 'requests
       why: one.why,
       count: one.count,
       pairs: one.pairs,
-      first: rfc3339(one.first),
-      last: rfc3339(one.last),
+      first: isoText(one.first),
+      last: isoText(one.last),
     })),
     /** Fields of the contract of the version about which too little is known. */
     unseen_count: unseen.length,
     unseen: unseen.slice(0, maxUnseen),
-    first: rfc3339(first),
-    last: rfc3339(last),
+    first: isoText(first),
+    last: isoText(last),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { toPlain } from '../../config/transfer.ts';
 import type { Clock } from '../../shared/clock.ts';
-import { rfc3339 } from '../../shared/instant.ts';
+import { isoText } from '../../shared/instant.ts';
 import { threadFile } from '../../shared/packageFiles.ts';
 import { SupervisedThread } from '../../shared/supervisedThread.ts';
 import type { MetricValues } from '../../usage/observability/exposition.ts';
@@ -154,7 +154,7 @@ export class ShadowControl {
       version: name,
       to: shadow.to,
       state: state === 'running' && this.#brokenVersions.includes(name) ? 'broken' : state,
-      until: rfc3339(shadow.until),
+      until: isoText(shadow.until),
       copies,
       dropped: Object.fromEntries(dropped),
     };
@@ -164,7 +164,7 @@ export class ShadowControl {
     const { name, drift } = version;
     if (drift === undefined) return undefined;
     const compared = this.#outcomes.get(`${name} drift compared`) ?? 0;
-    return { version: name, state: this.#stateOf(driftKey(version), drift), until: rfc3339(drift.until), compared };
+    return { version: name, state: this.#stateOf(driftKey(version), drift), until: isoText(drift.until), compared };
   }
 
   #stateOf(key: string, { until }: { readonly until: number }): DriftStatus['state'] {

@@ -1,6 +1,6 @@
 import type { AcceptedVersion } from '../../config/acceptedConfig.ts';
 import type { BrownoutSettings, BrownoutWindow } from '../../config/clientRules.ts';
-import { rfc3339 } from '../../shared/instant.ts';
+import { isoText, rfc3339 } from '../../shared/instant.ts';
 import { inWholeUnits, percent, printableExcerpt } from '../../shared/text.ts';
 import type { BrownoutRecord } from '../../usage/usageRow.ts';
 
@@ -98,13 +98,13 @@ export function brownoutStatus(
   if (state === 'approved' && now >= at) state = now < end ? 'running' : 'ended';
   return {
     version,
-    at: rfc3339(at),
-    until: rfc3339(end),
+    at: isoText(at),
+    until: isoText(end),
     clients: clientShare,
     routes: routes?.map(({ method, path }) => `${method} ${path}`) ?? null,
     state,
     reason: record?.reason ?? null,
-    successor_checked: successorChecked === undefined ? null : rfc3339(successorChecked),
+    successor_checked: successorChecked === undefined ? null : isoText(successorChecked),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../config/snapshot.ts';
-import { rfc3339 } from '../../shared/instant.ts';
+import { isoText, rfc3339, rfc3339Of } from '../../shared/instant.ts';
 import { inWholeUnits, plural } from '../../shared/text.ts';
 import { evidenceOf } from '../../usage/callFacts.ts';
 import { type Remark, remarkJson } from '../../usage/evidence/remark.ts';
@@ -92,11 +92,11 @@ export async function brownoutReport(
     kind: 'brownout report' as const,
     version,
     successor: successor ?? null,
-    asked_at: rfc3339(now),
+    asked_at: isoText(now),
     brownouts: allBrownouts.map((one, index) => ({
       number: index + 1,
-      at: rfc3339(one.at),
-      end: rfc3339(one.end),
+      at: isoText(one.at),
+      end: isoText(one.end),
       refused: one.refused,
       clients: one.clients,
       /** `stopped: the reason`; null: it was neither stopped nor skipped. */
@@ -117,10 +117,10 @@ export async function brownoutReport(
       /** Null: the brownout is not over. */
       class: classByClient.get(one) ?? null,
       refused: one.refused,
-      first: rfc3339(one.first),
-      last: rfc3339(one.last),
-      last_call: rfc3339(one.lastCall),
-      successor_use: one.successorUse >= one.first ? rfc3339(one.successorUse) : null,
+      first: isoText(one.first),
+      last: isoText(one.last),
+      last_call: isoText(one.lastCall),
+      successor_use: one.successorUse >= one.first ? isoText(one.successorUse) : null,
     })),
     not_refused_count: notRefused.count,
     not_refused: notRefused.clients.map((one) => ({
@@ -159,7 +159,7 @@ export function brownoutSummary({
 }: BrownoutReport): string {
   const chosen = brownouts.find((brownout) => brownout.number === number);
   if (chosen === undefined) return `No brownout of /${version} has begun.`;
-  const what = `The brownout of /${version} at ${chosen.at} refused ${plural(refused, 'request')}`;
+  const what = `The brownout of /${version} at ${rfc3339Of(chosen.at)} refused ${plural(refused, 'request')}`;
   const decision = chosen.decision === null ? '' : ` It was ${chosen.decision.replace(/\.$/, '')}.`;
   if (refused === 0) return `${what}.${decision}`;
   const clients = folded > 0 ? `at least ${plural(Math.max(1, clientCount), 'client')}` : plural(clientCount, 'client');

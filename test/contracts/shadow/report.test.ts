@@ -155,7 +155,7 @@ describe('the report of a ledger', () => {
     const { code, stdout, stderr } = await shadow(['shadow', 'report', '/v1'], evidence());
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toBe(`/v1 compared with /v2: 2 undeclared differences and 1 declared in 30 pairs of 1 route.
-  Compared from 2026-11-19T12:00:00Z to 2026-11-19T12:00:00Z, 1 day ago.
+  Compared from 2026-11-19T12:00:00Z to 2026-11-19T12:00:00Z, 23 h ago.
 
 GET /drinks  30 pairs, 3 control pairs; 3,000 requests since 2026-11-13
   undeclared  200  /garnish absent           30 of 30  the old contract does not list the field

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
+import { isoText } from '../../../gateway/shared/instant.ts';
 import type { BrownoutStatus } from '../../../gateway/versions/lifecycle/brownouts.ts';
 import { BrownoutScope } from '../../../gateway/versions/restrictions/brownout.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
@@ -50,8 +51,8 @@ it('refuses requests only between its begin and its end, exact to the millisecon
   expect(await brownoutsOf(gateway)).toEqual([
     {
       version: 'v1',
-      at,
-      until: end,
+      at: isoText(Date.parse(at)),
+      until: isoText(Date.parse(end)),
       clients: 1,
       routes: null,
       state: 'planned',

@@ -76,7 +76,9 @@ describe.each(readersOn)('on %s', (_database, reader) => {
       ['undecided', 'both', 1],
     ]);
     expect(report).toMatchObject({
-      brownouts: [{ number: 1, at: '2026-11-10T22:00:00Z', end: '2026-11-11T02:00:00Z', refused: 45, clients: 5 }],
+      brownouts: [
+        { number: 1, at: '2026-11-10T22:00:00.000Z', end: '2026-11-11T02:00:00.000Z', refused: 45, clients: 5 },
+      ],
       number: 1,
       problem: null,
       refused: 45,
@@ -90,7 +92,10 @@ describe.each(readersOn)('on %s', (_database, reader) => {
       ],
       notes: [],
     });
-    expect(report.clients[2]).toMatchObject({ first: '2026-11-10T23:00:00Z', successor_use: '2026-11-13T02:00:00Z' });
+    expect(report.clients[2]).toMatchObject({
+      first: '2026-11-10T23:00:00.000Z',
+      successor_use: '2026-11-13T02:00:00.000Z',
+    });
   });
 
   it('does not say that an ended waiver spares its client', async () => {
@@ -150,8 +155,8 @@ describe.each(readersOn)('on %s', (_database, reader) => {
     // The other one is not in routes.yaml any more. It ended with its last refused request.
     expect(first.brownouts[1]).toEqual({
       number: 2,
-      at: '2026-11-12T22:00:00Z',
-      end: '2026-11-12T22:00:00Z',
+      at: '2026-11-12T22:00:00.000Z',
+      end: '2026-11-12T22:00:00.006Z',
       refused: 2,
       clients: 2,
       decision: null,

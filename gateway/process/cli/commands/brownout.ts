@@ -1,7 +1,8 @@
 import { Option } from 'commander';
 import type { Document } from '../../../shared/document.ts';
+import { rfc3339Of } from '../../../shared/instant.ts';
 import { isMap } from '../../../shared/json.ts';
-import { ago, percent, printable, withCommas } from '../../../shared/text.ts';
+import { ago, percent, withCommas } from '../../../shared/text.ts';
 import type { BrownoutStatus } from '../../../versions/lifecycle/brownouts.ts';
 import { type BrownoutReport, brownoutClasses, brownoutSummary } from '../../../versions/retirement/brownoutReport.ts';
 import { clientTable } from '../../../versions/retirement/words.ts';
@@ -61,8 +62,8 @@ async function status(options: PrintOptions, io: Io): Promise<ExitCode> {
   if (!isStatusList(brownouts)) throw notAGateway(endpoint.name);
   const rows = brownouts.map(({ version, at, until, clients, routes, state, reason }) => [
     `/${version}`,
-    at,
-    until,
+    rfc3339Of(at),
+    rfc3339Of(until),
     percent(clients),
     routes?.join(', ') ?? 'all',
     reason === null ? state : `${state}: ${reason}`,
@@ -84,7 +85,7 @@ async function stop(version: string, { window, ...options }: StopOptions, io: Io
   const body = window === undefined ? { version } : { version, at: window };
   const { brownout, stored } = await adminClient(endpoint).post('/api/brownouts/stop', body);
   if (!isMap(brownout)) throw notAGateway(endpoint.name);
-  io.stdout.write(`/${version}: the brownout of ${printable(String(brownout['at']))} is stopped\n`);
+  io.stdout.write(`/${version}: the brownout of ${rfc3339Of(String(brownout['at']))} is stopped\n`);
   if (stored === true) return 0;
   io.stderr.write(
     'The decision is not stored yet. Until it is stored, other gateways may refuse clients, and this gateway may refuse them again after a restart.\n',
@@ -119,8 +120,8 @@ function brownoutDocument(report: BrownoutReport): Document {
   ]);
   const windows = report.brownouts.map((one) => [
     `${one.number}${one.number === report.number ? ' (this one)' : ''}`,
-    one.at,
-    one.end,
+    rfc3339Of(one.at),
+    rfc3339Of(one.end),
     withCommas(one.refused),
     withCommas(one.clients),
   ]);

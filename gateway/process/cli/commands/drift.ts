@@ -1,4 +1,5 @@
 import type { DriftStatus } from '../../../contracts/shadow/comparisonStatus.ts';
+import { rfc3339Of } from '../../../shared/instant.ts';
 import { isMap } from '../../../shared/json.ts';
 import { withCommas } from '../../../shared/text.ts';
 import type { AddCommand } from '../io.ts';
@@ -25,7 +26,7 @@ function statusTable(statuses: unknown): string[][] | undefined {
   const rows = statuses.map(({ version, state, until, compared }) => [
     `/${version}`,
     state,
-    until,
+    rfc3339Of(until),
     withCommas(compared),
   ]);
   return [['version', 'state', 'until', 'compared'], ...rows];

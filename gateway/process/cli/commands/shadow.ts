@@ -6,6 +6,7 @@ import { type ComparisonKind, comparisonNames, type ShadowStatus } from '../../.
 import type { ExportedRequests } from '../../../contracts/shadow/sampledRequests.ts';
 import type { Document } from '../../../shared/document.ts';
 import { reasonOf } from '../../../shared/fileSystem.ts';
+import { rfc3339Of } from '../../../shared/instant.ts';
 import { isMap } from '../../../shared/json.ts';
 import { plural, printable, withCommas } from '../../../shared/text.ts';
 import { adminClient, askGateway, isOfKind, notAGateway } from '../adminClient.ts';
@@ -112,7 +113,7 @@ function statusTable(statuses: unknown): string[][] | undefined {
     // The copies of the other kind, `control`, are sent to the version itself.
     const { compared = 0, ...notCompared } = copiesByKind['shadow'] ?? {};
     const counts = [compared, sumOf(notCompared), sumOf(dropped)].map(withCommas);
-    return [`/${version}`, `/${to}`, state, until, ...counts];
+    return [`/${version}`, `/${to}`, state, rfc3339Of(until), ...counts];
   });
   return [['version', 'to', 'state', 'until', 'compared', 'not compared', 'dropped'], ...rows];
 }

@@ -2,6 +2,7 @@ import type { DriftReport } from '../../../contracts/shadow/drift.ts';
 import type { ReplayReport } from '../../../contracts/shadow/replayReport.ts';
 import { type DifferenceReport, differenceInWords, type ShadowRoute } from '../../../contracts/shadow/report.ts';
 import type { Document, Section } from '../../../shared/document.ts';
+import { rfc3339Of } from '../../../shared/instant.ts';
 import { ago, firstOf, plural, printableExcerpt, withCommas } from '../../../shared/text.ts';
 
 // A document shows at most this many of one list. The JSON format lists more.
@@ -13,7 +14,7 @@ export function shadowDocument(report: DifferenceReport): Document {
   const { version, to, summary, first, last, asked_at: now, used_since: since, not_compared: notCompared } = report;
   const period =
     first !== null && last !== null
-      ? `Compared from ${first} to ${last}, ${ago(Date.parse(last), Date.parse(now))}.`
+      ? `Compared from ${rfc3339Of(first)} to ${rfc3339Of(last)}, ${ago(Date.parse(last), Date.parse(now))}.`
       : undefined;
   return {
     title: `Responses of /${version}${to === null ? '' : ` and /${to}`}`,
@@ -61,7 +62,7 @@ export function driftDocument(report: DriftReport): Document {
           `${one.what} ${one.detail}`.trim(),
           one.path,
           withCommas(one.count),
-          one.last,
+          rfc3339Of(one.last),
         ]);
         return {
           heading: printableExcerpt(route, 100),
