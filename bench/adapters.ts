@@ -3,8 +3,8 @@
 // alternate, so that a busy machine slows both.
 
 import { parseConfig } from '../gateway/config/load.ts';
-import { parseExact } from '../gateway/contracts/adapters/exactJson.ts';
-import { compileOperations } from '../gateway/contracts/adapters/transform.ts';
+import { parseExact } from '../gateway/contracts/adapters/serving/exactJson.ts';
+import { compileOperations } from '../gateway/contracts/adapters/serving/transform.ts';
 
 const routes = `
 routes:

@@ -28,6 +28,8 @@ const typesFromAbove = ['contracts ← forwarding', 'contracts ← upstream', 'v
 const pipelines = {
   contract: ['failure.ts', 'source', 'document', 'schema', 'routes.ts'],
   'contracts/compat': ['diff', 'rules', 'judge', 'report', 'guide'],
+  'contracts/adapters': ['serving', 'proof', 'draft'],
+  'contracts/shadow': ['compare', 'sampling', 'report', 'replay'],
 };
 
 /** Who may import a package that decides how things are built. */
@@ -132,7 +134,7 @@ describe('the gateway', () => {
         /(?<![.#\w])fetch\(/.test(text.replace(/async fetch\(/g, '')) || /\bhttps?\)?\.(?:request|get)\(/.test(text)
       );
     });
-    expect(requesting).toEqual(['gateway/contracts/shadow/copySender.ts']);
+    expect(requesting).toEqual(['gateway/contracts/shadow/sampling/copySender.ts']);
   });
 
   it('imports only types from node:http, because an import of its values loads the client of fetch', () => {

@@ -91,7 +91,10 @@ function withoutUnnamed(definitions: Record<string, Schema>): Record<string, Sch
     if ($ref !== undefined && !isNamed(name)) return inline({ ...definitions[name], ...others });
     return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, inline(member)]));
   };
-  const named = Object.entries(definitions).filter(([name]) => isNamed(name));
+  // The order of the generator depends on the folders of the types.
+  const named = Object.entries(definitions)
+    .filter(([name]) => isNamed(name))
+    .sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(named.map(([name, schema]) => [name, inline(schema) as Schema]));
 }
 

@@ -5,13 +5,13 @@ import { readFileSync } from 'node:fs';
 
 /** The entry points of threads: paths below gateway/ and dist/, without the extension. */
 export const threads = [
-  'contracts/adapters/worker',
+  'contracts/adapters/serving/worker',
   'operate/admin/reading/worker',
   'operate/discovery/guideThread',
   'operate/fleet/worker',
   'operate/notify/worker',
   'operate/otlp/thread',
-  'contracts/shadow/worker',
+  'contracts/shadow/sampling/worker',
   'process/runtime/loadWorker',
   'usage/ledger/worker',
 ] as const;

@@ -106,7 +106,7 @@ export interface EvidenceRow {
   readonly status: number;
   /** A pointer, `/drink/price`; '' is the whole body. Items of a list, keys of a map and keys that look like identifiers are `*`. */
   readonly path: string;
-  /** The property, such as `value` (the field exists and is not null) or `type`, and its detail: gateway/contracts/shadow/shapes.ts lists them. */
+  /** The property, such as `value` (the field exists and is not null) or `type`, and its detail: gateway/contracts/shadow/compare/shapes.ts lists them. */
   readonly what: string;
   readonly detail: string;
   /**

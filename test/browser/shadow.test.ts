@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { evidenceHash } from '../../gateway/contracts/shadow/evidence.ts';
+import { evidenceHash } from '../../gateway/contracts/shadow/compare/evidence.ts';
 import { collect, contract, json, pairOf } from '../contracts/shadow/pairs.ts';
 import { launchChromium, onEachScreen, open, overflowOf, violationsOn } from './chromium.ts';
 import { now, type Scene, scene } from './dashboardGateway.ts';

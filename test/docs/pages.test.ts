@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { referencePage } from '../../gateway/config/schema.ts';
-import { requestFileSchema } from '../../gateway/contracts/shadow/requestFormat.ts';
+import { requestFileSchema } from '../../gateway/contracts/shadow/sampling/requestFormat.ts';
 import { problemsPage } from '../../gateway/problems/problem.ts';
 import { metricsPage } from '../../gateway/usage/observability/metricTable.ts';
 

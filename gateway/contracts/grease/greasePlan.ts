@@ -8,7 +8,7 @@ import { routesOf } from '../../contract/routes.ts';
 import type { NamedSchemas, SubSchema } from '../../contract/schema/jsonSchema.ts';
 import { JsonSchemas } from '../../contract/schema/jsonSchema.ts';
 import { schemaPolicies } from '../../contract/schema/policies.ts';
-import { isJsonType, type PlainPart, responsesOf } from '../adapters/plainParts.ts';
+import { isJsonType, type PlainPart, responsesOf } from '../adapters/proof/plainParts.ts';
 import { NodeTable } from './nodeTable.ts';
 import { type GreasePlan, noNode, type StatusPlan } from './splice.ts';
 

@@ -8,7 +8,7 @@ import {
 import type { NamedSchemas, SubSchema } from '../../contract/schema/jsonSchema.ts';
 import { type PlainSchema, refPrefix } from '../../contract/schema/jsonSchema.ts';
 import { isMap } from '../../shared/json.ts';
-import { listedValuesOf, propertiesOf } from '../adapters/branches.ts';
+import { listedValuesOf, propertiesOf } from '../adapters/proof/branches.ts';
 import { noNode, type PlanNode } from './splice.ts';
 
 /** Schemas that one value satisfies at the same time, such as the parts of an `allOf`. */

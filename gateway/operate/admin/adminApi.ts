@@ -1,7 +1,7 @@
-import type { DriftStatus, ShadowStatus } from '../../contracts/shadow/comparisonStatus.ts';
-import type { DriftReport } from '../../contracts/shadow/drift.ts';
-import type { DifferenceReport } from '../../contracts/shadow/report.ts';
-import type { ExportedRequests } from '../../contracts/shadow/sampledRequests.ts';
+import type { DriftReport } from '../../contracts/shadow/report/drift.ts';
+import type { DifferenceReport } from '../../contracts/shadow/report/report.ts';
+import type { DriftStatus, ShadowStatus } from '../../contracts/shadow/sampling/comparisonStatus.ts';
+import type { ExportedRequests } from '../../contracts/shadow/sampling/sampledRequests.ts';
 import type { UsageReport } from '../../usage/report/usageReport.ts';
 import type { BrownoutStatus } from '../../versions/lifecycle/brownouts.ts';
 import type { Plan } from '../../versions/plan/plan.ts';

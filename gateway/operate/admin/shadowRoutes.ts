@@ -1,6 +1,6 @@
 import express, { type Router } from 'express';
-import { comparisonKinds, comparisonNames } from '../../contracts/shadow/comparisonStatus.ts';
-import type { ShadowControl } from '../../contracts/shadow/shadowControl.ts';
+import { comparisonKinds, comparisonNames } from '../../contracts/shadow/sampling/comparisonStatus.ts';
+import type { ShadowControl } from '../../contracts/shadow/sampling/shadowControl.ts';
 import { sendProblem } from '../../problems/problem.ts';
 import { requireJson } from './guard.ts';
 import type { AdminContext } from './operations.ts';

@@ -1,4 +1,4 @@
-import type { DriftStatus, ShadowStatus } from '../../contracts/shadow/comparisonStatus.ts';
+import type { DriftStatus, ShadowStatus } from '../../contracts/shadow/sampling/comparisonStatus.ts';
 import type { AnsweringGateway } from '../../usage/observability/answeringGateway.ts';
 import type { EditWatchStatus } from '../../versions/editWatch/watchStatus.ts';
 import type { BrownoutStatus } from '../../versions/lifecycle/brownouts.ts';

@@ -8,7 +8,7 @@ import type { ConfigResult } from '../../config/validate.ts';
 export async function prepareAdaptersAndGrease(result: ConfigResult, samples?: number): Promise<ConfigResult> {
   let checked = result;
   if (checked.snapshot?.sortedVersions.some(({ adapter }) => adapter !== undefined)) {
-    const { verifyAdapters } = await import('../../contracts/adapters/verify.ts');
+    const { verifyAdapters } = await import('../../contracts/adapters/proof/verify.ts');
     checked = await verifyAdapters(checked, samples);
   }
   if (!checked.snapshot?.sortedVersions.some(({ grease }) => grease !== undefined)) return checked;

@@ -1,6 +1,6 @@
 import type { Snapshot } from '../../config/snapshot.ts';
-import type { ShadowBatch } from '../../contracts/shadow/shadowBatch.ts';
-import type { ShadowControl } from '../../contracts/shadow/shadowControl.ts';
+import type { ShadowBatch } from '../../contracts/shadow/sampling/shadowBatch.ts';
+import type { ShadowControl } from '../../contracts/shadow/sampling/shadowControl.ts';
 import type { AdminFeature } from '../../operate/admin/operations.ts';
 import type { LedgerClient } from '../../operate/admin/reading/ledgerClient.ts';
 import type { Fleet } from '../../operate/fleet/fleet.ts';
@@ -170,7 +170,7 @@ function shadowFeature({ serving, clock, notice, ledger }: FeatureHost) {
   return {
     configure: async ({ usage, sortedVersions }) => {
       if (!control && sortedVersions.some((version) => version.shadow ?? version.drift))
-        control = new (await import('../../contracts/shadow/shadowControl.ts')).ShadowControl({
+        control = new (await import('../../contracts/shadow/sampling/shadowControl.ts')).ShadowControl({
           source: serving,
           clock,
           notice,

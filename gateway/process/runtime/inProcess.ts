@@ -1,6 +1,6 @@
 import { Server as NetServer } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type { Sampler } from '../../contracts/shadow/sampler.ts';
+import type { Sampler } from '../../contracts/shadow/sampling/sampler.ts';
 import type { DiscoveryFactory } from '../../operate/discovery/app.ts';
 import { VersionCallMarks } from '../../proxy/pipeline/callMarks.ts';
 import { followCertificate, setTicketKeys } from '../../proxy/pipeline/certificate.ts';
@@ -51,7 +51,8 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const configureSampling = async (): Promise<void> => {
     const isSampled = dataPlane.current.sortedVersions.some((version) => version.shadow ?? version.drift);
     // The module is loaded only if a version has a shadow or drift.
-    if (shadow && isSampled) sampler ??= new (await import('../../contracts/shadow/sampler.ts')).Sampler(shadow);
+    if (shadow && isSampled)
+      sampler ??= new (await import('../../contracts/shadow/sampling/sampler.ts')).Sampler(shadow);
     sampler?.configure(dataPlane.current, dataPlane.identification.fields);
     context.shadow = isSampled ? sampler : undefined;
   };

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { HostPort, Snapshot } from '../../config/snapshot.ts';
-import type { ShadowBatch } from '../../contracts/shadow/shadowBatch.ts';
+import type { ShadowBatch } from '../../contracts/shadow/sampling/shadowBatch.ts';
 import type { OtlpSink } from '../../operate/otlp/batch.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { CountedMark, MarkFiles } from '../../usage/ledger/callMarks.ts';

@@ -1,5 +1,5 @@
 import type { PlainSnapshot } from '../../config/transfer.ts';
-import type { ShadowBatch } from '../../contracts/shadow/shadowBatch.ts';
+import type { ShadowBatch } from '../../contracts/shadow/sampling/shadowBatch.ts';
 import type { OtlpBatch } from '../../operate/otlp/batch.ts';
 import type { CountedMark, MarkFiles } from '../../usage/ledger/callMarks.ts';
 import type { ServingReport } from '../../usage/observability/report.ts';

@@ -1,5 +1,5 @@
 import type { Snapshot, Version } from '../../config/snapshot.ts';
-import type { ActiveAdapter } from '../../contracts/adapters/adaptedExchange.ts';
+import type { ActiveAdapter } from '../../contracts/adapters/serving/adaptedExchange.ts';
 import type { ActiveGrease } from '../../contracts/grease/greasedExchange.ts';
 import type { ClientIdentification } from '../../usage/counting/identification.ts';
 import type { RouteAnswers } from '../../usage/counting/routeAnswers.ts';

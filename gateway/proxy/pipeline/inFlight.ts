@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import type { AdapterState } from '../../contracts/adapters/versionAdapter.ts';
+import type { AdapterState } from '../../contracts/adapters/serving/versionAdapter.ts';
 import { deadlineIn, type Timed, unwatchDeadline, watchDeadline } from '../../http1/deadlines.ts';
 import type { OpenRequest } from '../../usage/counting/collector.ts';
 import type { CountedExchange } from '../../usage/counting/countedExchange.ts';

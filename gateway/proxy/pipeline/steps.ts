@@ -1,5 +1,5 @@
-import type { ActiveAdapter } from '../../contracts/adapters/adaptedExchange.ts';
-import type { CompiledRoute } from '../../contracts/adapters/compiledAdapter.ts';
+import type { ActiveAdapter } from '../../contracts/adapters/serving/adaptedExchange.ts';
+import type { CompiledRoute } from '../../contracts/adapters/serving/compiledAdapter.ts';
 import type { ActiveGrease } from '../../contracts/grease/greasedExchange.ts';
 import { problemMembersAboutEnd } from '../../versions/lifecycle/guide.ts';
 import type { ActiveVersion } from './activeVersion.ts';
@@ -93,7 +93,7 @@ function notAdapted({ activeVersion, activeSnapshot, now }: Exchange, reason: st
 let Adapter: typeof ActiveAdapter | undefined;
 
 async function loadAdapters(): Promise<void> {
-  ({ ActiveAdapter: Adapter } = await import('../../contracts/adapters/adaptedExchange.ts'));
+  ({ ActiveAdapter: Adapter } = await import('../../contracts/adapters/serving/adaptedExchange.ts'));
 }
 
 /** Undefined until the modules of adapters are loaded. */

@@ -1,4 +1,4 @@
-import { pick, type Random } from '../../../gateway/contracts/adapters/patternTexts.ts';
+import { pick, type Random } from '../../../gateway/contracts/adapters/proof/patternTexts.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 

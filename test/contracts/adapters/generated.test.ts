@@ -4,10 +4,10 @@ import { expect, it } from 'vitest';
 import { parseFile } from '../../../gateway/contract/document/contractFiles.ts';
 import { Documents } from '../../../gateway/contract/document/documents.ts';
 import type { SubSchema } from '../../../gateway/contract/schema/jsonSchema.ts';
-import { AdapterSide, entryFor, responsesIn } from '../../../gateway/contracts/adapters/adaptedParts.ts';
-import { checkedResponses } from '../../../gateway/contracts/adapters/prepareAdapter.ts';
-import { SchemaSampler } from '../../../gateway/contracts/adapters/schemaSampler.ts';
-import { compileOperations } from '../../../gateway/contracts/adapters/transform.ts';
+import { AdapterSide, entryFor, responsesIn } from '../../../gateway/contracts/adapters/proof/adaptedParts.ts';
+import { checkedResponses } from '../../../gateway/contracts/adapters/proof/prepareAdapter.ts';
+import { SchemaSampler } from '../../../gateway/contracts/adapters/proof/schemaSampler.ts';
+import { compileOperations } from '../../../gateway/contracts/adapters/serving/transform.ts';
 import { adapterFixtures, loadFixture } from './fixtures.ts';
 
 const responses = 10_000;

@@ -1,9 +1,9 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
 import type { ConfigResult } from '../../../gateway/config/validate.ts';
-import { pick, type Random, randomFrom } from '../../../gateway/contracts/adapters/patternTexts.ts';
-import { SchemaSampler } from '../../../gateway/contracts/adapters/schemaSampler.ts';
-import { compileOperations } from '../../../gateway/contracts/adapters/transform.ts';
+import { pick, type Random, randomFrom } from '../../../gateway/contracts/adapters/proof/patternTexts.ts';
+import { SchemaSampler } from '../../../gateway/contracts/adapters/proof/schemaSampler.ts';
+import { compileOperations } from '../../../gateway/contracts/adapters/serving/transform.ts';
 import { acceptedOrFaults, loadPair, object, type ResponsePair, type Schema } from './fixtures.ts';
 
 /** A field of v2's response, an operation on the field, and schemas of v1 that fit the result (`right`) or do not fit it (`wrong`). */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AdapterState } from '../../../gateway/contracts/adapters/versionAdapter.ts';
+import { AdapterState } from '../../../gateway/contracts/adapters/serving/versionAdapter.ts';
 import { answer } from '../../support/backend.ts';
 import { eventually } from '../../support/eventually.ts';
 import { expectProblem } from '../../support/problem.ts';

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { formatFault } from '../../../gateway/config/fault.ts';
 import type { ConfigResult } from '../../../gateway/config/validate.ts';
-import { adaptResponse } from '../../../gateway/contracts/adapters/adaptExchange.ts';
-import { CompiledAdapter, type CompiledRoute } from '../../../gateway/contracts/adapters/compiledAdapter.ts';
-import { AdaptationError } from '../../../gateway/contracts/adapters/transform.ts';
+import { CompiledAdapter, type CompiledRoute } from '../../../gateway/contracts/adapters/serving/compiledAdapter.ts';
+import { adaptResponse } from '../../../gateway/contracts/adapters/serving/exchangeOutsidePipeline.ts';
+import { AdaptationError } from '../../../gateway/contracts/adapters/serving/transform.ts';
 import { loadFixture, object, type Schema } from './fixtures.ts';
 
 // A value without fields where an operation looks for a field: both contracts decide whether it may pass unchanged.

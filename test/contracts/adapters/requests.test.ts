@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { formatFault } from '../../../gateway/config/fault.ts';
 import type { ConfigResult } from '../../../gateway/config/validate.ts';
-import { CompiledAdapter } from '../../../gateway/contracts/adapters/compiledAdapter.ts';
+import { CompiledAdapter } from '../../../gateway/contracts/adapters/serving/compiledAdapter.ts';
 import { loadFixture } from './fixtures.ts';
 
 type Parameter = Readonly<Record<string, unknown>>;

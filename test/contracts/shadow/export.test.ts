@@ -1,8 +1,8 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { parseRequestFile } from '../../../gateway/contracts/shadow/requestFile.ts';
-import type { RequestFile } from '../../../gateway/contracts/shadow/requestFormat.ts';
+import { parseRequestFile } from '../../../gateway/contracts/shadow/replay/requestFile.ts';
+import type { RequestFile } from '../../../gateway/contracts/shadow/sampling/requestFormat.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { runIn } from '../../process/cli/io.ts';
 import { eventually } from '../../support/eventually.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { looksLikeName } from '../../../gateway/contracts/shadow/paths.ts';
+import { looksLikeName } from '../../../gateway/contracts/shadow/compare/paths.ts';
 import { addedUp, assessed, collect, contract, json, pairOf, raw } from './pairs.ts';
 
 const any = contract(undefined);

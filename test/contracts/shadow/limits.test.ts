@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { CircuitBreaker } from '../../../gateway/contracts/shadow/shadowQueue.ts';
+import { CircuitBreaker } from '../../../gateway/contracts/shadow/sampling/shadowQueue.ts';
 import { answer, okAnswer } from '../../support/backend.ts';
 import { eventually, settled } from '../../support/eventually.ts';
 import { refusedUrl } from '../../support/gateway.ts';

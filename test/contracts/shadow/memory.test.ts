@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createReadStream, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { ShadowStatus } from '../../../gateway/contracts/shadow/comparisonStatus.ts';
+import type { ShadowStatus } from '../../../gateway/contracts/shadow/sampling/comparisonStatus.ts';
 import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { answer, startBackend } from '../../support/backend.ts';

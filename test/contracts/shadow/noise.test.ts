@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ResponsePair } from '../../../gateway/contracts/shadow/sample.ts';
+import type { ResponsePair } from '../../../gateway/contracts/shadow/compare/sample.ts';
 import { assessed, contract, json, pairOf, raw, seededRandom } from './pairs.ts';
 
 const text = { type: 'string' };

@@ -1,9 +1,9 @@
 import { Documents } from '../../../gateway/contract/document/documents.ts';
-import { assessEvidence, type RouteEvidence } from '../../../gateway/contracts/shadow/assess.ts';
-import { type ComparedVersions, EvidenceCollector } from '../../../gateway/contracts/shadow/collector.ts';
-import { addEvidence } from '../../../gateway/contracts/shadow/evidence.ts';
-import { ContractResponses } from '../../../gateway/contracts/shadow/responses.ts';
-import type { ComparedResponse, ResponsePair } from '../../../gateway/contracts/shadow/sample.ts';
+import { assessEvidence, type RouteEvidence } from '../../../gateway/contracts/shadow/compare/assess.ts';
+import { type ComparedVersions, EvidenceCollector } from '../../../gateway/contracts/shadow/compare/collector.ts';
+import { addEvidence } from '../../../gateway/contracts/shadow/compare/evidence.ts';
+import { ContractResponses } from '../../../gateway/contracts/shadow/compare/responses.ts';
+import type { ComparedResponse, ResponsePair } from '../../../gateway/contracts/shadow/compare/sample.ts';
 import type { EvidenceRow } from '../../../gateway/usage/usageRow.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>> | boolean;

@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
-import type { ShadowStatus } from '../../../gateway/contracts/shadow/comparisonStatus.ts';
+import type { ShadowStatus } from '../../../gateway/contracts/shadow/sampling/comparisonStatus.ts';
 import { startGateway } from '../../../gateway/process/runtime/gateway.ts';
 import { ThreadedLedger } from '../../../gateway/usage/ledger/threadedLedger.ts';
 import { type Answer, answer, type Backend, startBackend } from '../../support/backend.ts';

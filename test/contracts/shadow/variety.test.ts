@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ComparedResponse } from '../../../gateway/contracts/shadow/sample.ts';
+import type { ComparedResponse } from '../../../gateway/contracts/shadow/compare/sample.ts';
 import {
   assessed,
   type ContractOptions,

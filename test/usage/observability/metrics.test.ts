@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
-import { shadowMetrics } from '../../../gateway/contracts/shadow/comparisonStatus.ts';
+import { shadowMetrics } from '../../../gateway/contracts/shadow/sampling/comparisonStatus.ts';
 import { gauges } from '../../../gateway/operate/admin/metrics.ts';
 import { fleetGauges, fleetJson } from '../../../gateway/operate/fleet/fleetJson.ts';
 import { OtlpExporter } from '../../../gateway/operate/otlp/exporter.ts';

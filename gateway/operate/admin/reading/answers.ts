@@ -1,8 +1,8 @@
 import { nameLine } from '../../../config/names.ts';
 import type { Snapshot, Version } from '../../../config/snapshot.ts';
 import { fromPlain } from '../../../config/transfer.ts';
-import { driftReport } from '../../../contracts/shadow/drift.ts';
-import { shadowRemark, shadowReport, whyAdapterCannotServe } from '../../../contracts/shadow/report.ts';
+import { driftReport } from '../../../contracts/shadow/report/drift.ts';
+import { shadowRemark, shadowReport, whyAdapterCannotServe } from '../../../contracts/shadow/report/report.ts';
 import { answeredPaths } from '../../../proxy/trial/trialRoutes.ts';
 import { reasonOf } from '../../../shared/fileSystem.ts';
 import { isoText } from '../../../shared/instant.ts';

@@ -1,6 +1,6 @@
 import type { FleetSettings, Snapshot } from '../../../config/snapshot.ts';
 import type { PlainSnapshot } from '../../../config/transfer.ts';
-import type { ShadowQuery } from '../../../contracts/shadow/report.ts';
+import type { ShadowQuery } from '../../../contracts/shadow/report/report.ts';
 import type { ProblemCode } from '../../../problems/catalogue.ts';
 import type { CallEvidence, LiveFacts } from '../../../usage/evidence/callEvidence.ts';
 import type { RouteAnswersReport } from '../../../usage/evidence/missingRoutes.ts';

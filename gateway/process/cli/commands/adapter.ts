@@ -36,7 +36,7 @@ async function adapter(older: string, newer: string, { config, output }: Adapter
       'has an adapter itself',
       'Name the version whose backend answers its requests.',
     );
-  const { draftAdapter } = await import('../../../contracts/adapters/draft.ts');
+  const { draftAdapter } = await import('../../../contracts/adapters/draft/draft.ts');
   const withAbsolutePath = ({ name, file }: typeof oldContract) => ({ name, file: resolve(io.cwd, file) });
   const { lines, adapted, gone, faulty } = await draftAdapter(
     withAbsolutePath(oldContract),

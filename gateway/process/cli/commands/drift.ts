@@ -1,4 +1,4 @@
-import type { DriftStatus } from '../../../contracts/shadow/comparisonStatus.ts';
+import type { DriftStatus } from '../../../contracts/shadow/sampling/comparisonStatus.ts';
 import { rfc3339Of } from '../../../shared/instant.ts';
 import { isMap } from '../../../shared/json.ts';
 import { withCommas } from '../../../shared/text.ts';

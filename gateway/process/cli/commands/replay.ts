@@ -7,12 +7,21 @@ import type { Snapshot } from '../../../config/snapshot.ts';
 import type { Documents } from '../../../contract/document/documents.ts';
 import { openContract } from '../../../contract/document/open.ts';
 import { CompareError } from '../../../contract/failure.ts';
-import { chainBetween } from '../../../contracts/shadow/copyPlan.ts';
-import { type ReplayOptions, type ReplaySide, replay, type SilentSide } from '../../../contracts/shadow/replay.ts';
-import { replayAsSarif, replayReport } from '../../../contracts/shadow/replayReport.ts';
-import { type HeaderField, ReplayedContract, type ReplayedVersions } from '../../../contracts/shadow/replayRequests.ts';
-import { parseRequestFile } from '../../../contracts/shadow/requestFile.ts';
-import { fieldFault, type RequestFile } from '../../../contracts/shadow/requestFormat.ts';
+import {
+  type ReplayOptions,
+  type ReplaySide,
+  replay,
+  type SilentSide,
+} from '../../../contracts/shadow/replay/replay.ts';
+import { replayAsSarif, replayReport } from '../../../contracts/shadow/replay/replayReport.ts';
+import {
+  type HeaderField,
+  ReplayedContract,
+  type ReplayedVersions,
+} from '../../../contracts/shadow/replay/replayRequests.ts';
+import { parseRequestFile } from '../../../contracts/shadow/replay/requestFile.ts';
+import { chainBetween } from '../../../contracts/shadow/sampling/copyPlan.ts';
+import { fieldFault, type RequestFile } from '../../../contracts/shadow/sampling/requestFormat.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { readRegularFile } from '../../../shared/fileSystem.ts';
 import { printable } from '../../../shared/text.ts';

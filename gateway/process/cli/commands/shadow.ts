@@ -2,8 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { lstatSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type ComparisonKind, comparisonNames, type ShadowStatus } from '../../../contracts/shadow/comparisonStatus.ts';
-import type { ExportedRequests } from '../../../contracts/shadow/sampledRequests.ts';
+import {
+  type ComparisonKind,
+  comparisonNames,
+  type ShadowStatus,
+} from '../../../contracts/shadow/sampling/comparisonStatus.ts';
+import type { ExportedRequests } from '../../../contracts/shadow/sampling/sampledRequests.ts';
 import type { Document } from '../../../shared/document.ts';
 import { reasonOf } from '../../../shared/fileSystem.ts';
 import { rfc3339Of } from '../../../shared/instant.ts';

@@ -1,6 +1,6 @@
-import type { DriftReport } from '../../../contracts/shadow/drift.ts';
-import type { ReplayReport } from '../../../contracts/shadow/replayReport.ts';
-import { type DifferenceReport, differenceInWords, type ShadowRoute } from '../../../contracts/shadow/report.ts';
+import type { ReplayReport } from '../../../contracts/shadow/replay/replayReport.ts';
+import type { DriftReport } from '../../../contracts/shadow/report/drift.ts';
+import { type DifferenceReport, differenceInWords, type ShadowRoute } from '../../../contracts/shadow/report/report.ts';
 import type { Document, Section } from '../../../shared/document.ts';
 import { rfc3339Of } from '../../../shared/instant.ts';
 import { ago, firstOf, plural, printableExcerpt, withCommas } from '../../../shared/text.ts';

@@ -28,10 +28,10 @@
  * @typedef {import('../../../../versions/plan/plan.ts').Plan} Plan
  * @typedef {BrownoutReport['clients'][number]} RefusedClient
  * @typedef {{ route: string } & ComparedRoute['differences'][number]} ResponseDifference
- * @typedef {import('../../../../contracts/shadow/report.ts').ShadowRoute} ComparedRoute
- * @typedef {import('../../../../contracts/shadow/report.ts').DifferenceReport} DifferenceReport
+ * @typedef {import('../../../../contracts/shadow/report/report.ts').ShadowRoute} ComparedRoute
+ * @typedef {import('../../../../contracts/shadow/report/report.ts').DifferenceReport} DifferenceReport
  * @typedef {{ route: string, responses: number } & DriftReport['routes'][number]['findings'][number]} UndeclaredProperty
- * @typedef {import('../../../../contracts/shadow/drift.ts').DriftReport} DriftReport
+ * @typedef {import('../../../../contracts/shadow/report/drift.ts').DriftReport} DriftReport
  * @typedef {import('../../../../versions/retirement/brownoutReport.ts').BrownoutReport} BrownoutReport
  */
 
