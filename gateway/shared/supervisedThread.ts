@@ -39,14 +39,14 @@ export interface ThreadOptions<Report> {
   readonly notice?: (line: string) => void;
 }
 
-/** Why a thread ended that should not. `code`: as in Node's errors, or `NO_ANSWER`. */
+/** Why a thread ended that should not, or why it cannot be started. `code`: as in Node's errors, or `NO_ANSWER`. */
 export class ThreadEnd extends Error {
   override readonly name = 'ThreadEnd';
   readonly reason: string;
   readonly code: string | undefined;
 
-  constructor(task: string, reason: string, code?: string) {
-    super(`the thread that ${task} ended: ${reason}`);
+  constructor(task: string, reason: string, code?: string, predicate = 'ended') {
+    super(`the thread that ${task} ${predicate}: ${reason}`);
     this.reason = reason;
     this.code = code;
   }
@@ -72,6 +72,7 @@ interface OpenQuestion<Answer> {
 export class SupervisedThread<Command, Report> {
   readonly #options: ThreadOptions<Report>;
   readonly #notices: OutageNotices;
+  readonly #startNotices: OutageNotices;
   readonly #pause = new RetryPause(firstPauseMs, longestPauseMs);
   readonly #closing = new AbortController();
   #running: RunningThread | undefined;
@@ -83,6 +84,7 @@ export class SupervisedThread<Command, Report> {
   constructor(options: ThreadOptions<Report>) {
     this.#options = options;
     this.#notices = new OutageNotices(options.notice ?? (() => {}));
+    this.#startNotices = new OutageNotices(options.notice ?? (() => {}));
   }
 
   get isRunning(): boolean {
@@ -93,8 +95,20 @@ export class SupervisedThread<Command, Report> {
   start(): boolean {
     if (this.#running) return true;
     if (this.#closing.signal.aborted || this.#pauseMs > 0) return false;
-    const { file, workerData, worker: options } = this.#options;
-    const worker = new Worker(file, { ...options, workerData: workerData?.() });
+    return this.#startNow() === undefined;
+  }
+
+  /** @returns why no thread can be started; undefined: one runs now */
+  #startNow(): ThreadEnd | undefined {
+    const { file, task, workerData, worker: options } = this.#options;
+    const worker = startWorker(file, { ...options, workerData: workerData?.() });
+    if ('reason' in worker) {
+      const failure = new ThreadEnd(task, worker.reason, worker.code, 'cannot be started');
+      this.#pause.failed(performance.now());
+      this.#startNotices.failed(`${failure.message}.  It is tried again.`);
+      return failure;
+    }
+    this.#startNotices.recovered(`the thread that ${task} is started.`);
     const { promise: exited, resolve } = Promise.withResolvers<void>();
     const running: RunningThread = { worker, startedAt: performance.now(), exited, isToldToEnd: false };
     this.#running = running;
@@ -111,7 +125,7 @@ export class SupervisedThread<Command, Report> {
     });
     // After the listeners: one for messages would keep the process alive again.
     worker.unref();
-    return true;
+    return undefined;
   }
 
   /** Sends a command to the thread if one runs. @returns whether one runs */
@@ -123,16 +137,23 @@ export class SupervisedThread<Command, Report> {
   /**
    * Starts a thread if none runs.
    * @param question called when the thread runs that it is sent to
-   * @throws ThreadEnd if the thread ends, or takes longer than `answerMs`; the thread can then do nothing any more
+   * @throws ThreadEnd if the thread ends, takes longer than `answerMs`, or cannot be started; it can then do nothing any more
    */
   async ask(
     question: () => Unnumbered<Command>,
     transfer: readonly Transferable[] = [],
   ): Promise<Extract<Report, Numbered>> {
     const { signal } = this.#closing;
-    while (!this.start()) {
+    while (!this.#running) {
       if (signal.aborted) throw this.#stopped;
-      await sleep(this.#pauseMs, undefined, { ref: false, signal }).catch(() => {});
+      // The pause may end between two looks at the clock.
+      const pauseMs = this.#pauseMs;
+      if (pauseMs > 0) {
+        await sleep(pauseMs, undefined, { ref: false, signal }).catch(() => {});
+        continue;
+      }
+      const failure = this.#startNow();
+      if (failure) throw failure;
     }
     this.#lastNumber += 1;
     this.send({ ...question(), number: this.#lastNumber } as Command, transfer);
@@ -223,6 +244,21 @@ export class SupervisedThread<Command, Report> {
     if (end) this.#pause.failed(performance.now());
     onEnd?.(end);
     if (end) this.#notices.failed(`${end.message}.  A new one is started.`);
+  }
+}
+
+/** Node throws at once if the system allows no further thread. A process that serves must not end because of that. */
+export function startWorker(
+  file: URL,
+  options: WorkerOptions,
+): Worker | { readonly reason: string; readonly code: string | undefined } {
+  try {
+    return new Worker(file, options);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const remedy =
+      code === 'ERR_WORKER_INIT_FAILED' ? '.  Raise the limit of threads: ulimit -u, or pids.max of a container' : '';
+    return { reason: `${message}${remedy}`, code };
   }
 }
 

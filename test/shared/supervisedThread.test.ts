@@ -180,3 +180,17 @@ it('does not keep the process alive', async () => {
   const { child } = run(process.execPath, ['-e', program]);
   expect(await once(child, 'close')).toEqual([0, null]);
 });
+
+it('throws nothing if the system starts no thread, rejects the questions, tells it once, and tries again', async () => {
+  const execArgv = ['--no-such-flag'];
+  const one = supervise({ worker: { execArgv } });
+  const message =
+    'the thread that obeys cannot be started: Initiated Worker with invalid execArgv flags: --no-such-flag';
+  expect([one.thread.start(), one.thread.isRunning]).toEqual([false, false]);
+  await expect(echo(one, 'a')).rejects.toMatchObject({ message, code: 'ERR_WORKER_INVALID_EXEC_ARGV' });
+  expect([one.ends, one.notices]).toEqual([[], [`${message}.  It is tried again.`]]);
+  execArgv.pop();
+  // The question waits for the end of the pause.
+  expect(await echo(one, 'b')).toBe('b');
+  expect(one.notices.slice(1)).toEqual(['the thread that obeys is started.']);
+});

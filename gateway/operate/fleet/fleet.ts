@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import type { FleetSettings } from '../../config/snapshot.ts';
 import { OutageNotices } from '../../shared/outage.ts';
 import { packageVersion, threadFile } from '../../shared/packageFiles.ts';
+import { startWorker } from '../../shared/supervisedThread.ts';
 import { withCommas } from '../../shared/text.ts';
 import type { Loss } from '../../usage/evidence/coverage.ts';
 import type { OutboxState } from '../../usage/ledger/outbox.ts';
@@ -110,6 +111,10 @@ export class Fleet {
   static async start(settings: FleetSettings, options: FleetOptions): Promise<Fleet> {
     const fleet = new Fleet(settings, options);
     const worker = fleet.#startThread();
+    if (worker === undefined) {
+      await fleet.stop(0);
+      throw new StoreError(fleet.#problem ?? '');
+    }
     const [firstMessage] = (await once(worker, 'message')) as [FleetReport];
     worker.unref();
     if (firstMessage.kind === 'unusable') {
@@ -254,20 +259,24 @@ export class Fleet {
     this.#worker?.postMessage(command);
   }
 
-  #startThread(): Worker {
+  #startThread(): Worker | undefined {
     const workerData: FleetWorkerData = {
       settings: this.settings,
       ledger: this.#ledger.settings,
       salt: this.#ledger.salt,
     };
-    const worker = new Worker(this.#workerFile, { workerData });
+    const worker = startWorker(this.#workerFile, { workerData });
+    if ('reason' in worker) {
+      this.#onThreadEnd(` cannot be started: ${worker.reason}`);
+      return undefined;
+    }
     this.#worker = worker;
     worker.on('message', (message: FleetReport) => this.#onMessage(message));
     let reason = '';
     worker.on('error', (error) => {
       reason = `: ${error instanceof Error ? error.message : error}`;
     });
-    worker.on('exit', () => this.#onThreadEnd(reason));
+    worker.on('exit', () => this.#onThreadEnd(` ended${reason}`));
     return worker;
   }
 
@@ -316,12 +325,12 @@ export class Fleet {
     else if (this.isStoreUp) this.#maintenanceNotices.failed(failedMaintenance(problem));
   }
 
-  #onThreadEnd(reason: string): void {
+  #onThreadEnd(predicate: string): void {
     this.#worker = undefined;
     if (this.#isStopping) return;
-    const problem = `the thread that talks to it ended${reason}`;
+    const problem = `the thread that talks to it${predicate}`;
     this.#onStoreChange(problem);
     this.member.onReport({ kind: 'heartbeatFailed', reason: problem });
-    this.#restartTimer = setTimeout(() => this.#startThread().unref(), restartDelayMs).unref();
+    this.#restartTimer = setTimeout(() => this.#startThread()?.unref(), restartDelayMs).unref();
   }
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { OutageNotices } from '../../shared/outage.ts';
 import { threadFile } from '../../shared/packageFiles.ts';
-import { settlesWithin, type Unnumbered } from '../../shared/supervisedThread.ts';
+import { settlesWithin, startWorker, type Unnumbered } from '../../shared/supervisedThread.ts';
 import type { Loss } from '../evidence/coverage.ts';
 import { earliest } from '../evidence/targetHealth.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
@@ -55,6 +55,7 @@ export class ThreadedLedger implements WritableLedger {
   onReport: (() => void) | undefined;
   readonly #notice: (line: string) => void;
   readonly #outageNotices: OutageNotices;
+  readonly #startNotices: OutageNotices;
   readonly #options: Required<Omit<Options, 'marks'>>;
   /** The same for all threads, so that a new thread skips the commands that an earlier one has carried out. */
   readonly #session = randomUUID();
@@ -99,6 +100,7 @@ export class ThreadedLedger implements WritableLedger {
     this.#notice = notice;
     this.marks = options.marks ?? CallMarks.open(settings.store, Date.now(), notice);
     this.#outageNotices = new OutageNotices(notice);
+    this.#startNotices = new OutageNotices(notice);
     this.#options = { ...defaultOptions, ...options };
   }
 
@@ -110,8 +112,8 @@ export class ThreadedLedger implements WritableLedger {
   ): Promise<ThreadedLedger> {
     const ledger = new ThreadedLedger(settings, notice, options);
     const worker = ledger.#start();
-    await settlesWithin(openWaitMs, Promise.race([once(worker, 'message'), once(worker, 'exit')]));
-    worker.unref();
+    if (worker) await settlesWithin(openWaitMs, Promise.race([once(worker, 'message'), once(worker, 'exit')]));
+    worker?.unref();
     return ledger;
   }
 
@@ -226,13 +228,13 @@ export class ThreadedLedger implements WritableLedger {
     while (this.#backlog.size > 0) this.#sendBacklog();
     if (this.#counted.size > 0) this.#send({ kind: 'write', batch: [], counted: this.#takeCounted() });
     this.#send({ kind: 'close' });
-    const worker = this.#worker as Worker;
-    worker.ref();
-    const inTime = await settlesWithin(this.#options.closeMs, once(worker, 'exit'));
-    worker.unref();
+    const worker = this.#worker;
+    worker?.ref();
+    const inTime = worker === undefined || (await settlesWithin(this.#options.closeMs, once(worker, 'exit')));
+    worker?.unref();
     const rows = this.#unansweredRows + this.#state.unwrittenRows;
     if (rows > 0) this.#notice(`${this.settings.store} was not written in time: ${rows} rows are lost.`);
-    if (!inTime) void worker.terminate();
+    if (!inTime) void worker?.terminate();
   }
 
   get #unansweredRows(): number {
@@ -269,14 +271,15 @@ export class ThreadedLedger implements WritableLedger {
     return counted;
   }
 
-  /** Starts a new thread and sends it every unanswered command. */
+  /** Starts a new thread and sends it every unanswered command. If none can be started, the next command tries it again. */
   #restart(): void {
     const worker = this.#start();
+    if (worker === undefined) return;
     worker.unref();
     for (const { command } of this.#unanswered) worker.postMessage(command);
   }
 
-  #start(): Worker {
+  #start(): Worker | undefined {
     const workerData: LedgerWorkerData = {
       settings: this.settings,
       salt: this.salt,
@@ -285,7 +288,13 @@ export class ThreadedLedger implements WritableLedger {
       marksAtStart: this.marks.atStart,
       continuesRun: this.#hasBegunRun,
     };
-    const worker = new Worker(this.#options.worker, { workerData });
+    const worker = startWorker(this.#options.worker, { workerData });
+    if ('reason' in worker) {
+      this.#failure = `The thread that writes the usage ledger cannot be started: ${worker.reason}.  Counts are kept in memory until it can be.`;
+      this.#startNotices.failed(this.#failure);
+      return undefined;
+    }
+    this.#startNotices.recovered('The thread that writes the usage ledger is started.');
     this.#worker = worker;
     worker.on('message', (message: LedgerReport | LedgerNotice) => {
       if (message.kind === 'notice') this.#notice(message.line);

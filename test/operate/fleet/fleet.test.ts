@@ -113,6 +113,14 @@ it('reports counts that its ledger cannot write as missing in the store, and has
   ]);
 });
 
+it('does not start if the system starts no thread for it', async () => {
+  // Node refuses such a file as it refuses a thread too many: at once.
+  const member = startMember('postgres://127.0.0.1:1/none', { worker: new URL('http://127.0.0.1/worker.js') });
+  await expect(member).rejects.toThrow(
+    /^the thread that talks to it cannot be started: The URL must be of scheme file$/,
+  );
+});
+
 it('reports a store that cannot be migrated', async () => {
   const store = await server.database();
   await query(store, 'CREATE ROLE reader LOGIN');
