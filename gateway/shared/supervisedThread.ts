@@ -247,6 +247,9 @@ export class SupervisedThread<Command, Report> {
   }
 }
 
+/** What to do if the system starts no further thread or process. */
+export const moreProcesses = 'Raise the limit of processes and threads: ulimit -u, or pids.max of a container';
+
 /** Node throws at once if the system allows no further thread. A process that serves must not end because of that. */
 export function startWorker(
   file: URL,
@@ -256,8 +259,7 @@ export function startWorker(
     return new Worker(file, options);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const remedy =
-      code === 'ERR_WORKER_INIT_FAILED' ? '.  Raise the limit of threads: ulimit -u, or pids.max of a container' : '';
+    const remedy = code === 'ERR_WORKER_INIT_FAILED' ? `.  ${moreProcesses}` : '';
     return { reason: `${message}${remedy}`, code };
   }
 }

@@ -1,10 +1,12 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import { temporaryFolder } from '../config/temporary.ts';
+import { okAnswer, startBackend } from '../support/backend.ts';
+import { eventually } from '../support/eventually.ts';
 import { type Running, run } from '../support/process.ts';
 
 // A failure during the repair of another one. The process must go on, and what it says must be true.
@@ -12,6 +14,13 @@ import { type Running, run } from '../support/process.ts';
 const isRoot = process.getuid?.() === 0;
 // The system limits the threads of a user. Root has no such limit, so the process becomes a user of its own.
 const user = 64_000 + (process.pid % 1_000);
+const asUser = isRoot ? { uid: user, gid: user } : {};
+const readSource = "fs.readFileSync('gateway/main.ts')";
+const canLimit =
+  process.platform === 'linux' &&
+  [spawnSync('prlimit', ['--version'], asUser), spawnSync(process.execPath, ['-e', readSource], asUser)].every(
+    ({ status }) => status === 0,
+  );
 
 const ledgerProgram = `
   import { once } from 'node:events';
@@ -42,19 +51,29 @@ const ledgerProgram = `
   console.log('open', ledger.problem);
 `;
 
+/** Whether the process may start threads and processes. */
+function allowProcesses({ child: { pid } }: Running, isAllowed: boolean): void {
+  const [, hard] = /^Max processes +\S+ +(\S+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8')) ?? [];
+  const args = ['--pid', String(pid), `--nproc=${isAllowed ? hard : 1}:`];
+  execFileSync('prlimit', args, asUser);
+}
+
+/** A folder of the user. */
+function userFolder(): string {
+  const folder = temporaryFolder();
+  if (isRoot) chownSync(folder, user, user);
+  return folder;
+}
+
 interface LedgerProcess extends Running {
   add(): Promise<void>;
-  /** Allows the process to start threads or not. */
-  allowThreads(isAllowed: boolean): void;
   readonly store: string;
   /** If it exists, the thread that writes the ledger ends before it writes. */
   readonly deadly: string;
 }
 
 async function startLedger(): Promise<LedgerProcess> {
-  const folder = temporaryFolder();
-  if (isRoot) chownSync(folder, user, user);
-  chmodSync(folder, 0o700);
+  const folder = userFolder();
   const [store, deadly] = [join(folder, 'usage.db'), join(folder, 'dies before it writes')];
   const running = run(process.execPath, ['-e', ledgerProgram], { STORE: store, USER: isRoot ? String(user) : '' });
   await running.printed(/open undefined/);
@@ -64,26 +83,20 @@ async function startLedger(): Promise<LedgerProcess> {
     running.child.kill('SIGWINCH');
     await running.printed(new RegExp(`added ${added} `));
   };
-  const allowThreads = (isAllowed: boolean): void => {
-    const { pid } = running.child;
-    const [, hard] = /^Max processes +\S+ +(\S+)/m.exec(readFileSync(`/proc/${pid}/limits`, 'utf8')) ?? [];
-    const args = ['--pid', String(pid), `--nproc=${isAllowed ? hard : 1}:`];
-    execFileSync('prlimit', args, isRoot ? { uid: user, gid: user } : {});
-  };
-  return { ...running, add, allowThreads, store, deadly };
+  return { ...running, add, store, deadly };
 }
 
-describe.runIf(process.platform === 'linux')('the thread of the ledger ended, and the system starts no other', () => {
+describe.runIf(canLimit)('the thread of the ledger ended, and the system starts no other', () => {
   async function startWithoutThread(): Promise<LedgerProcess> {
     const one = await startLedger();
-    one.allowThreads(false);
+    allowProcesses(one, false);
     writeFileSync(one.deadly, '');
     await one.add();
     await one.printed(/ended: exit code 7/);
     rmSync(one.deadly);
     await one.add();
     expect(one.output()).toMatch(
-      /\nThe thread that writes the usage ledger cannot be started: .*EAGAIN\. {2}Raise the limit of threads: ulimit -u, or pids\.max of a container\. {2}Counts are kept in memory until it can be\.\n/,
+      /\nThe thread that writes the usage ledger cannot be started: .*EAGAIN\. {2}Raise the limit of processes and threads: ulimit -u, or pids\.max of a container\. {2}Counts are kept in memory until it can be\.\n/,
     );
     await one.add();
     expect(one.output()).toMatch(/added 3 The thread that writes the usage ledger cannot be started/);
@@ -92,7 +105,7 @@ describe.runIf(process.platform === 'linux')('the thread of the ledger ended, an
 
   it('keeps the counts, and writes them once threads are allowed', async () => {
     const one = await startWithoutThread();
-    one.allowThreads(true);
+    allowProcesses(one, true);
     await one.add();
     one.child.kill('SIGUSR2');
     await one.printed(/flushed 0 undefined/);
@@ -108,3 +121,37 @@ describe.runIf(process.platform === 'linux')('the thread of the ledger ended, an
     expect(one.output()).toMatch(/usage\.db was not written in time: 3 rows are lost\.\nclosed/);
   });
 });
+
+it.runIf(canLimit)(
+  'a worker died, and the system starts no other: the others serve, and it is started once that is possible',
+  async () => {
+    const backend = await startBackend(() => okAnswer);
+    const folder = userFolder();
+    const file = join(folder, 'routes.yaml');
+    const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', workers: 2 };
+    const usage = { store: join(folder, 'usage.db') };
+    writeFileSync(file, JSON.stringify({ gateway, usage, routes: { '/v1': backend.url } }));
+    const setUser = isRoot ? ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups'] : [];
+    // From its source, because only the user of the tests may read its build.
+    const [command = '', ...args] = [...setUser, process.execPath, 'gateway/main.ts', 'start', '--config', file];
+    const running = run(command, args);
+    const [, port] = await running.printed(/listens on http:\/\/127\.0\.0\.1:(\d+)/);
+    const [, admin] = await running.printed(/(http:\/\/127\.0\.0\.1:\d+)\/readyz/);
+    const pids = async (): Promise<number[]> => {
+      const { workers } = (await (await fetch(`${admin}/api/status`)).json()) as { workers: { pid: number }[] };
+      return workers.map(({ pid }) => pid);
+    };
+    const [first = 0, second = 0] = await pids();
+    allowProcesses(running, false);
+    process.kill(first, 'SIGKILL');
+    await running.printed(
+      /a new worker cannot serve: it cannot be started: spawn .* EAGAIN\. {2}Raise the limit of processes and threads/,
+    );
+    await running.printed(/a worker is started in \d+ ms/);
+    expect((await fetch(`http://127.0.0.1:${port}/v1/x`)).status).toBe(200);
+    expect(await pids()).toEqual([second]);
+    allowProcesses(running, true);
+    await eventually(async () => expect(await pids()).toHaveLength(2));
+    expect((await fetch(`${admin}/readyz`)).status).toBe(200);
+  },
+);

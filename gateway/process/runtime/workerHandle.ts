@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { toPlain } from '../../config/transfer.ts';
 import { isoText } from '../../shared/instant.ts';
+import { moreProcesses } from '../../shared/supervisedThread.ts';
 import type { ServingReport } from '../../usage/observability/report.ts';
 import type { ServeOptions } from './serving.ts';
 import type {
@@ -117,24 +118,38 @@ export class WorkerHandle {
         }
       },
     );
-    // Without a listener, a broken channel would end the primary.
-    this.#worker.on('error', () => {});
     const disconnected = once(this.#worker, 'disconnect').catch(() => {});
-    this.exited = once(this.#worker, 'exit').then(async ([code, signal]) => {
+    this.exited = this.#ended().then(async (reason) => {
       const hasServed = this.isServing;
       this.#hasEnded = true;
       this.isServing = false;
       // The last counts of the worker may still be in the channel.
       await Promise.race([disconnected, sleep(disconnectTimeoutMs, undefined, { ref: false })]);
       usage?.onProcessEnd?.(this.#process, this.#hasDrained || !hasServed);
-      for (const { reject } of [...this.#pendingRequests.values()])
-        reject(new Error(`worker ended with ${signal ?? code}`));
+      for (const { reject } of [...this.#pendingRequests.values()]) reject(new Error(reason));
     });
     this.started = this.#serve(snapshot, socket, sharedState);
   }
 
   get pid(): number {
     return this.#worker.process.pid ?? 0;
+  }
+
+  /** Names the process for the operator. */
+  get label(): string {
+    return this.pid === 0 ? 'a new worker' : `worker ${this.pid}`;
+  }
+
+  /** Resolves with the reason once the process has ended, or if the system does not start it. */
+  #ended(): Promise<string> {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.#worker.on('exit', (code, signal) => resolve(`worker ended with ${signal ?? code}`));
+    // Without a listener, a broken channel would end the primary. A process that was not started emits no `exit`.
+    this.#worker.on('error', (error: NodeJS.ErrnoException) => {
+      const remedy = error.code === 'EAGAIN' ? `.  ${moreProcesses}` : '';
+      if (this.pid === 0) resolve(`it cannot be started: ${error.message}${remedy}`);
+    });
+    return promise;
   }
 
   async apply(snapshot: Snapshot): Promise<void> {

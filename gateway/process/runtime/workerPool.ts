@@ -259,13 +259,14 @@ export class WorkerPool implements Serving {
     if (this.#isEnding) return;
     const { clock, notice } = this.#options;
     const delay = this.#backOff.delayAfter(clock.now() - worker.since);
-    notice(`worker ${worker.pid} has died and is replaced${delay === 0 ? '' : ` in ${delay} ms`}`);
+    const event = worker.pid === 0 ? 'a worker is started' : `${worker.label} has died and is replaced`;
+    notice(`${event}${delay === 0 ? '' : ` in ${delay} ms`}`);
     setTimeout(() => {
       if (this.#isEnding) return;
       const successor = this.#startWorker();
       this.#replaceOnExit(successor);
       successor.started.catch((error: Error) => {
-        notice(`worker ${successor.pid} cannot serve: ${error.message}`);
+        notice(`${successor.label} cannot serve: ${error.message}`);
         void successor.end(0);
       });
     }, delay).unref();
