@@ -29,8 +29,8 @@ export type ReloadOutcome =
       readonly warnings?: readonly string[];
     }
   /**
-   * The new configuration is active, but not every worker has confirmed it. Until such a worker confirms it or is replaced, the
-   * worker may serve the previous configuration.
+   * The new configuration is active, but not every worker has confirmed it, or a part of the gateway has failed to apply it. Until such
+   * a worker confirms it or is replaced, the worker may serve the previous configuration.
    */
   | {
       readonly kind: 'incomplete';

@@ -205,8 +205,9 @@ function reloadOnEdits(
     loadPreview: () => load(),
     apply: async (next) => {
       dataPlane.apply(next);
-      await ledger?.applyCurrent(next);
+      // Before what may fail, so that the next edit of its files is noticed.
       watchFilesOf(next);
+      await ledger?.applyCurrent(next);
       return [];
     },
     // An embedded gateway applies neither freezes nor adapters, and is in no fleet. So only `guard.quiet` and the limits

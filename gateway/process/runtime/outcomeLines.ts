@@ -14,7 +14,7 @@ export function outcomeLines(outcome: ReloadOutcome): string[] {
       return ['the edit is refused; the previous configuration stays active', ...refusalLines(outcome.refusals)];
     case 'incomplete':
       return [
-        'the new configuration is active, but not in every worker yet',
+        'the new configuration is active, but not everywhere yet',
         ...outcome.unconfirmed,
         ...changeLines(outcome),
       ];

@@ -68,8 +68,11 @@ export class Reloader {
 
   /** `content`: used instead of the file. */
   reload(trigger: Trigger, content?: Uint8Array): Promise<ReloadOutcome> {
-    const outcome = this.#lastReload.then(() => this.#reload(trigger, content));
-    this.#lastReload = outcome.catch(() => {});
+    // Nobody handles a rejection of a reload that a timer or a signal begins: it would end the process.
+    const outcome = this.#lastReload
+      .then(() => this.#reload(trigger, content))
+      .catch((error: unknown) => this.#failed(trigger, error));
+    this.#lastReload = outcome;
     return outcome;
   }
 
@@ -101,9 +104,9 @@ export class Reloader {
       try {
         unconfirmed = await this.#steps.apply(next);
       } catch (error) {
-        const faults = faultsOf(error);
-        this.#noteFailure(now, trigger, faults);
-        return { kind: 'faulty', faults };
+        if (this.#steps.source.current.fingerprint !== next.fingerprint) throw error;
+        // It is served by now. So it is what a later edit is compared with, and its former targets are remembered.
+        unconfirmed = faultsOf(error).map((fault) => `a part of the gateway has not applied it: ${fault}.  ${restart}`);
       }
       const { generation, failures = 0 } = this.#status;
       const { fingerprint } = next;
@@ -182,11 +185,20 @@ export class Reloader {
     ];
   }
 
+  /** What the steps throw. The previous configuration is still active. */
+  #failed(trigger: Trigger, error: unknown): ReloadOutcome {
+    const faults = faultsOf(error);
+    this.#noteFailure(this.#steps.clock.now(), trigger, faults);
+    return { kind: 'faulty', faults };
+  }
+
   #noteFailure(at: number, trigger: Trigger, reasons: readonly string[]): void {
     const failures = (this.#status.failures ?? 0) + 1;
     this.#status = { ...this.#status, failures, lastFailure: { at, trigger, reasons } };
   }
 }
+
+const restart = 'Restart the gateway, so that all of it has the new configuration';
 
 function faultsOf(error: unknown): string[] {
   if (error instanceof ConfigError) return error.faults.map(formatFault);

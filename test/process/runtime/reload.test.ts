@@ -6,8 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
-import { loadSnapshot } from '../../../gateway/config/load.ts';
+import { loadSnapshot, snapshotFrom } from '../../../gateway/config/load.ts';
 import { startGateway } from '../../../gateway/process/runtime/gateway.ts';
+import { Reloader, type ReloadSteps, versionUsage } from '../../../gateway/process/runtime/reload.ts';
+import { nothingTried } from '../../../gateway/proxy/trial/trial.ts';
+import type { LiveSources } from '../../../gateway/versions/retirement/liveFacts.ts';
 import { answer, startBackend } from '../../support/backend.ts';
 import { eventually } from '../../support/eventually.ts';
 import { connectTo, get } from '../../support/rawClient.ts';
@@ -240,3 +243,85 @@ it('50 reloads under load fail no request of an unchanged version', async () => 
   await Promise.all(clients);
   expect(wrong).toEqual([]);
 });
+
+describe('a reload that fails within the gateway', () => {
+  /** `failing`: what the gateway cannot do now. */
+  async function startFailing() {
+    const folder = mkdtempSync(join(tmpdir(), 'reload-'));
+    const file = join(folder, 'routes.yaml');
+    const edit = (...versions: string[]): void =>
+      writeFileSync(
+        file,
+        `${ports}${noTrial}routes:\n${versions.map((one) => `  /${one}: http://127.0.0.1:1\n`).join('')}`,
+      );
+    edit('v1');
+    const failing = new Set<'accept' | 'load'>();
+    const failIf = (what: 'accept' | 'load'): void => {
+      if (failing.has(what)) throw new Error(`cannot ${what}`);
+    };
+    const gateway = await startGateway(loadSnapshot(file), {
+      load: () => {
+        failIf('load');
+        return loadSnapshot(file);
+      },
+      onAccepted: () => failIf('accept'),
+    });
+    onTestFinished(async () => {
+      await gateway.close();
+      rmSync(folder, { recursive: true, maxRetries: 10 });
+    });
+    return { gateway, edit, failing };
+  }
+
+  it('is told as faulty, and the next one succeeds', async () => {
+    const { gateway, edit, failing } = await startFailing();
+    edit('v1', 'v2');
+    failing.add('load');
+    expect(await gateway.reload('file')).toEqual({ kind: 'faulty', faults: ['cannot load'] });
+    expect(gateway.config).toMatchObject({ generation: 1, failures: 1, lastFailure: { reasons: ['cannot load'] } });
+    failing.delete('load');
+    expect(await gateway.reload('file')).toMatchObject({ kind: 'reloaded' });
+  });
+
+  it('is not told as faulty once the new configuration is served, and its former targets are remembered', async () => {
+    const { gateway, edit, failing } = await startFailing();
+    edit('v1', 'v2');
+    failing.add('accept');
+    const unconfirmed = [
+      'a part of the gateway has not applied it: cannot accept.  Restart the gateway, so that all of it has the new configuration',
+    ];
+    expect(await gateway.reload('file')).toMatchObject({ kind: 'incomplete', unconfirmed });
+    const { generation, formerTargets, lastFailure } = gateway.config;
+    expect([generation, [...(formerTargets?.keys() ?? [])], lastFailure]).toEqual([2, ['v1'], undefined]);
+    expect((await fetch(`http://127.0.0.1:${gateway.port}/v2/x`)).status).toBe(502);
+    failing.delete('accept');
+    edit('v1', 'v2', 'v3');
+    expect(await gateway.reload('file')).toMatchObject({ kind: 'reloaded' });
+  });
+
+  it.each(['readUsage', 'tryNewTargets', 'apply'] as const)('is told as faulty if a step fails: %s', async (step) => {
+    const current = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' } });
+    const next = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1', '/v2': 'http://127.0.0.1:1' } });
+    const steps: ReloadSteps = {
+      source: { current },
+      load: () => next,
+      loadPreview: () => next,
+      apply: async () => [],
+      readUsage: () => versionUsage(current, liveSources, undefined, Date.now()),
+      tryNewTargets: () => nothingTried,
+      clock: { now: Date.now },
+      [step]: () => Promise.reject(new Error(`no ${step}`)),
+    };
+    const reloader = new Reloader(steps);
+    const outcome = { kind: 'faulty', faults: [`no ${step}`] };
+    expect(await Promise.all([reloader.reload('file'), reloader.reload('signal')])).toEqual([outcome, outcome]);
+    expect(reloader.status).toMatchObject({ generation: 1, failures: 2, lastFailure: { trigger: 'signal' } });
+  });
+});
+
+const liveSources: LiveSources = {
+  flush: async () => true,
+  report: async () => ({ versions: [], workers: [] }),
+  ledger: undefined,
+  fleet: undefined,
+};

@@ -66,7 +66,7 @@ it('while a worker does not answer, no version is safe to stop and no reload is 
   gateway.edit({ '/v1': retired, '/v2': retired, '/v3': v3 }, { guard });
   const { status, outcome } = await reload(gateway);
   if (outcome.kind === 'unchanged')
-    await gateway.printed(/reload \(file\): the new configuration is active, but not in every worker yet/);
+    await gateway.printed(/reload \(file\): the new configuration is active, but not everywhere yet/);
   else expect([status, outcome.kind]).toEqual([202, 'incomplete']);
   // It was never called, so only the worker keeps it from being safe to stop.
   expect((await statusOf(gateway)).versions[1]).toMatchObject({ stage: 'retired', in_flight: 0, safe_to_stop: false });

@@ -212,7 +212,7 @@ function reloadResult(outcome) {
     return el(
       'div',
       { class: 'problem' },
-      el('p', {}, 'The new configuration is active, but not in every worker yet:'),
+      el('p', {}, 'The new configuration is active, but not everywhere yet:'),
       list(outcome.unconfirmed),
       list(outcome.changes),
     );
