@@ -86,13 +86,19 @@ export class NotifyQueue {
       closeSync(openSync(file, 'a', 0o600));
     }
     const database = new DatabaseSync(file, { timeout: 1_000 });
-    // FULL: an event that was recorded as sent stays so after a power failure.
-    database.exec(
-      `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+    try {
+      // FULL: an event that was recorded as sent stays so after a power failure.
+      database.exec(
+        `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
       CREATE TABLE IF NOT EXISTS notifications (${columns}) STRICT`.replaceAll('bigint', 'integer'),
-    );
-    // Only this gateway uses the file. An earlier process that had claimed an event has ended.
-    database.exec(`UPDATE notifications SET claimed_until = 0 WHERE state = 'waiting'`);
+      );
+      // Only this gateway uses the file. An earlier process that had claimed an event has ended.
+      database.exec(`UPDATE notifications SET claimed_until = 0 WHERE state = 'waiting'`);
+    } catch (error) {
+      // It is opened again every few seconds.
+      database.close();
+      throw error;
+    }
     return new NotifyQueue({
       table: 'notifications',
       isShared: false,

@@ -1,14 +1,16 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { Worker } from 'node:worker_threads';
+import { Worker } from 'node:worker_threads';
 import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
+import type { NotifyReport, NotifyStatus } from '../../../gateway/operate/notify/dispatcher.ts';
+import type { NotifyEvent } from '../../../gateway/operate/notify/events.ts';
 import { Notifier, type NotifierOptions } from '../../../gateway/operate/notify/notifier.ts';
 import type { EditWatchStatus } from '../../../gateway/versions/editWatch/watchStatus.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { eventually } from '../../support/eventually.ts';
-import { eventOf, startReceiver } from './receiver.ts';
+import { eventOf, hang, startReceiver } from './receiver.ts';
 
 const monday = Date.parse('2027-03-01T06:00:00Z');
 
@@ -71,11 +73,16 @@ it('reports that the coverage of the ledger restarted', async () => {
   expect(receiver.received[0]?.body).toContain('Coverage restarts.');
 });
 
-it('reports what happened while its thread could not be started', async () => {
+function startedThreads(): Worker[] {
   const workers: Worker[] = [];
   const onWorker = (message: unknown): unknown => workers.push((message as { worker: Worker }).worker);
   subscribe('worker_threads', onWorker);
   onTestFinished(() => void unsubscribe('worker_threads', onWorker));
+  return workers;
+}
+
+it('reports what happened while its thread could not be started', async () => {
+  const workers = startedThreads();
   const ledger: { problem: undefined; lastIncident: { at: number; text: string } | undefined } = {
     problem: undefined,
     lastIncident: undefined,
@@ -200,4 +207,61 @@ it('does nothing without a webhook', async () => {
   clock.time += 86_400_000;
   await notifier.check();
   expect([asked, receiver.received]).toEqual([['clients'], []]);
+});
+
+it('a test has no result if the thread ends while it waits for a receiver', async () => {
+  const workers = startedThreads();
+  const { notifier, receiver, lines } = await start();
+  receiver.next.push(hang);
+  const results = notifier.test();
+  await eventually(() => expect(receiver.received).toHaveLength(1));
+  await workers.at(-1)?.terminate();
+  expect(await results).toEqual([]);
+  expect(lines).toEqual([expect.stringContaining('the thread that sends notifications ended')]);
+});
+
+it('finds other events if the clients cannot be asked for, and asks again after five minutes', async () => {
+  let asked = 0;
+  const clientEvents = async () => {
+    asked += 1;
+    if (asked === 1) throw new Error('the ledger does not answer');
+    return [eventOf('client', { type: 'new-client' })];
+  };
+  const incident = { at: monday, text: 'Coverage restarts.' };
+  const ledger = { problem: undefined, lastIncident: incident };
+  const { notifier, clock, receiver, lines } = await start({ clientEvents, ledger }, ['new-client', 'ledger-problem']);
+  await eventually(() => expect(receiver.received).toHaveLength(1));
+  clock.time += 299_000;
+  await notifier.check();
+  expect(asked).toBe(1);
+  clock.time += 1_000;
+  await notifier.check();
+  await eventually(() => expect(receiver.titles().at(-1)).toBe('Event client'));
+  expect([asked, lines]).toEqual([2, []]);
+});
+
+it('sends an event at once and not at the next tick, once, and the next one after it', async () => {
+  const receiver = await startReceiver();
+  const answer = Promise.withResolvers<void>();
+  receiver.next.push((res) => void answer.promise.then(() => res.writeHead(204).end()));
+  const [settings] = snapshotFrom({
+    routes: { '/v1': 'http://127.0.0.1:1' },
+    notify: [{ url: receiver.url, events: ['deprecation'] }],
+  }).notify;
+  const workerData = { receivers: [settings], file: join(temporaryFolder(), 'queue.db'), fleet: undefined };
+  const worker = new Worker(new URL('./tickingNever.ts', import.meta.url), { workerData });
+  onTestFinished(() => void worker.terminate());
+  const statuses: NotifyStatus[] = [];
+  worker.on('message', (report: NotifyReport) => report.kind === 'status' && statuses.push(report.status));
+  const attempts = () => Object.fromEntries(statuses.at(-1)?.recent.map((one) => [one.title, one.attempts]) ?? []);
+  const add = (...events: NotifyEvent[]): void => worker.postMessage({ kind: 'events', events });
+  add(eventOf('a'));
+  await eventually(() => expect(receiver.titles()).toEqual(['Event a']));
+  add(eventOf('a'), eventOf('b'));
+  await eventually(() => expect(attempts()).toEqual({ 'Event a': 1, 'Event b': 0 }));
+  answer.resolve();
+  await eventually(() => expect(receiver.titles()).toEqual(['Event a', 'Event b']));
+  add(eventOf('a'), eventOf('b'), eventOf('c'));
+  await eventually(() => expect(attempts()).toEqual({ 'Event a': 1, 'Event b': 1, 'Event c': 1 }));
+  expect(receiver.titles()).toEqual(['Event a', 'Event b', 'Event c']);
 });

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { FleetSettings } from '../../../gateway/config/snapshot.ts';
@@ -6,6 +8,7 @@ import { migrate } from '../../../gateway/operate/fleet/schema.ts';
 import { maxEventsPerGroup } from '../../../gateway/operate/notify/events.ts';
 import { NotifyQueue } from '../../../gateway/operate/notify/queue.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
+import { eventually } from '../../support/eventually.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { eventOf } from './receiver.ts';
 
@@ -146,4 +149,37 @@ describe.each(['file', 'store'] as const)('a queue in a %s', (kind) => {
     expect(await queue.maintain(['r'], 10 * minute, 101 * minute)).toEqual([]);
     expect((await queue.recent(10, ['r'])).map(({ title }) => title)).toEqual(['Event young']);
   });
+});
+
+it.runIf(process.platform === 'linux')('leaves no file open that cannot be used', () => {
+  const file = join(temporaryFolder(), 'queue.db');
+  writeFileSync(file, 'not a database, and longer than the header of one: '.repeat(20));
+  for (let attempt = 0; attempt < 3; attempt += 1)
+    expect(() => NotifyQueue.open(file)).toThrow('file is not a database');
+  expect(execFileSync('ls', ['-l', `/proc/${process.pid}/fd`], { encoding: 'utf8' })).not.toContain(file);
+});
+
+it('opens the queue of a store that another gateway has just created, and leaves no connection to one that it may not', async () => {
+  const store = await server.database();
+  const fleet = { store, passwordFile: undefined } as FleetSettings;
+  const postgres = await Postgres.open(fleet);
+  onTestFinished(() => postgres.close());
+  await migrate(postgres);
+  // One of them creates the table. The others fail in the same moment, or find it.
+  const queues = await Promise.all(Array.from({ length: 8 }, () => NotifyQueue.inStore(fleet)));
+  for (const queue of queues) expect(await queue.recent(1, ['r'])).toEqual([]);
+  await Promise.all(queues.map((queue) => queue.close()));
+  await postgres.query('DROP TABLE version_gateway.notifications');
+  await postgres.query('CREATE ROLE watcher LOGIN');
+  const readOnly = { ...fleet, store: store.replace('gateway@', 'watcher@') };
+  await expect(NotifyQueue.inStore(readOnly)).rejects.toThrow('permission denied');
+  await eventually(async () => {
+    const [row] = await postgres.query("SELECT COUNT(*) AS n FROM pg_stat_activity WHERE usename = 'watcher'");
+    expect(row).toEqual({ n: 0 });
+  });
+});
+
+it('says why the store cannot be used, although the second question fails as well', async () => {
+  const fleet = { store: 'postgres://127.0.0.1:1/none', passwordFile: undefined } as FleetSettings;
+  await expect(NotifyQueue.inStore(fleet)).rejects.toThrow('connect ECONNREFUSED 127.0.0.1:1');
 });

@@ -2,7 +2,7 @@ import type { RequestOptions } from 'node:http';
 import type { Version } from '../../../config/snapshot.ts';
 import { http } from '../../../shared/builtinHttp.ts';
 import { decodedBody } from '../../../shared/contentCoding.ts';
-import { readRegularFile } from '../../../shared/fileSystem.ts';
+import { readRegularFile, reasonOf } from '../../../shared/fileSystem.ts';
 import type { ComparedResponse } from '../compare/sample.ts';
 import type { CopyAddress } from './shadowBatch.ts';
 
@@ -37,8 +37,9 @@ export class CopySender {
   };
   readonly #limits: CopyLimits;
   readonly #stop = new AbortController();
-  /** Why the last copy failed: the code of an error, `status 503`, or `incomplete response`. */
+  /** Why the last copy failed: the code of an error, `status 503`, `incomplete response`, or why `ca` cannot be read. */
   lastFailure: string | undefined;
+  #caFailure: string | undefined;
 
   constructor({ tls }: Pick<Version, 'tls'>, limits: CopyLimits) {
     const { servername, verify, ca } = tls;
@@ -50,7 +51,7 @@ export class CopySender {
         timeout: idleConnectionMs,
         rejectUnauthorized: verify,
         ...(servername !== undefined && { servername }),
-        ...(ca !== undefined && { ca: contentOf(ca) }),
+        ...(ca !== undefined && { ca: this.#contentOf(ca) }),
       }),
     };
   }
@@ -58,7 +59,10 @@ export class CopySender {
   /** `fields`: alternating names and values. Never rejects. */
   async send(method: string, address: CopyAddress, fields: readonly string[]): Promise<CopyResult> {
     // node:http throws if it does not accept a field or the path.
-    const received = await this.#receive(method, address, fields).catch(() => 'failed' as const);
+    const received = await this.#receive(method, address, fields).catch((error: NodeJS.ErrnoException) => {
+      this.lastFailure = error.code ?? error.message;
+      return 'failed' as const;
+    });
     if (typeof received === 'string') return received;
     if (overloadedStatuses.has(received.status)) {
       this.lastFailure = `status ${received.status}`;
@@ -106,7 +110,9 @@ export class CopySender {
     const onStop = (): void => end('aborted');
     const timer = setTimeout(end, this.#limits.timeout, 'timeout' as const);
     this.#stop.signal.addEventListener('abort', onStop, { once: true });
-    request.on('error', (error: NodeJS.ErrnoException) => end('failed', error.code));
+    request.on('error', (error: NodeJS.ErrnoException) =>
+      end('failed', (isSecure ? this.#caFailure : undefined) ?? error.code),
+    );
     request.on('close', () => end('failed'));
     request.on('response', (response) => {
       const parts: Buffer[] = [];
@@ -128,13 +134,14 @@ export class CopySender {
     request.end();
     return promise;
   }
-}
 
-/** If the file cannot be read, the result is empty: no certificate is valid then, and every copy fails. */
-function contentOf(ca: string): Buffer {
-  try {
-    return readRegularFile(ca);
-  } catch {
-    return Buffer.alloc(0);
+  /** If the file cannot be read, the result is empty: no certificate is valid then, and every copy fails. */
+  #contentOf(ca: string): Buffer {
+    try {
+      return readRegularFile(ca);
+    } catch (error) {
+      this.#caFailure = `${ca} cannot be read: ${reasonOf(error)}`;
+      return Buffer.alloc(0);
+    }
   }
 }
