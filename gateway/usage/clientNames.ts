@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { parseNames, withName } from '../config/names.ts';
-import { readRegularFile, reasonOf } from '../shared/fileSystem.ts';
+import { readRegularFile, reasonOf, UnsuitableFileError } from '../shared/fileSystem.ts';
 
 /** The names that operators gave to clients, from the file `usage.names`. */
 export class ClientNames {
@@ -113,7 +113,15 @@ function overwrite(target: string, before: Buffer, after: Buffer): boolean {
       writeAll(descriptor, after);
     } catch (error) {
       // The disk may be full. The previous content still fits, because its space is in use by the file.
-      writeAll(descriptor, before);
+      try {
+        writeAll(descriptor, before);
+      } catch {
+        if (!readRegularFile(target).equals(before))
+          throw new UnsuitableFileError(
+            `may now have only a part of the edit, because ${reasonOf(error)}`,
+            'Restore it from a backup.',
+          );
+      }
       throw error;
     }
     return true;

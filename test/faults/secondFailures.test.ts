@@ -1,13 +1,29 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chownSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { CallMarker, CallMarks, marksBeside } from '../../gateway/usage/ledger/callMarks.ts';
+import { copyName } from '../../gateway/usage/ledger/file.ts';
+import { readSpareMarkFile, spareMarkFileOf } from '../../gateway/usage/ledger/markFile.ts';
 import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Running, run } from '../support/process.ts';
+import { openLedger } from '../usage/ledger/ledgerFixture.ts';
+import { dayMs, row } from '../usage/model.ts';
 
 // A failure during the repair of another one. The process must go on, and what it says must be true.
 
@@ -150,8 +166,135 @@ it.runIf(canLimit)(
     await running.printed(/a worker is started in \d+ ms/);
     expect((await fetch(`http://127.0.0.1:${port}/v1/x`)).status).toBe(200);
     expect(await pids()).toEqual([second]);
+    running.child.kill('SIGUSR2');
+    await running.printed(
+      /rolling restart stopped, the other workers keep running: it cannot be started: spawn .* EAGAIN/,
+    );
+    expect(await pids()).toEqual([second]);
+    expect((await fetch(`http://127.0.0.1:${port}/v1/x`)).status).toBe(200);
     allowProcesses(running, true);
     await eventually(async () => expect(await pids()).toHaveLength(2));
     expect((await fetch(`${admin}/readyz`)).status).toBe(200);
   },
 );
+
+describe('the ledger was removed while it was open', () => {
+  it('and its copy does not fit on the disk: the loss is told, and no part of a copy is left', (context) => {
+    const disk = temporaryFolder();
+    if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk]).status !== 0)
+      return context.skip('this user may not mount file systems');
+    onTestFinished(() => void spawnSync('umount', ['-l', disk]));
+    const { ledger, store, notices } = openLedger({ store: join(disk, 'usage.db') }, Date.now());
+    ledger.add(Array.from({ length: 2_000 }, (_one, at) => row({ client: `client-${at}`, first: Date.now() })));
+    rmSync(store);
+    fill(join(disk, 'filling'));
+    ledger.add([row({ first: Date.now() })]);
+    expect(notices[0]).toMatch(/usage\.db was open when it was removed or replaced: its counts are lost \(.*full.*\)/);
+    expect(readdirSync(disk).filter((name) => name.includes('.removed-'))).toEqual([]);
+    rmSync(join(disk, 'filling'));
+    ledger.close();
+    expect(ledger.unwrittenRows).toBe(0);
+  });
+});
+
+function fill(file: string): void {
+  const block = Buffer.alloc(64 * 1024);
+  try {
+    for (;;) appendFileSync(file, block);
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'ENOSPC' });
+  }
+}
+
+it('leaves entries of the future unchanged if they cannot be copied, and says so', async () => {
+  const now = Date.now();
+  const { ledger: early, store } = openLedger({}, now + 3 * dayMs);
+  early.add([row({ first: now + 3 * dayMs })]);
+  early.close();
+  writeFileSync(copyName(store, 'future', now), 'in the way');
+  const { ledger, notices } = openLedger({ store }, now);
+  expect(notices.at(-1)).toMatch(
+    /^Entries dated in the future are left unchanged, because .* cannot be written: there is such a file already\.$/,
+  );
+  expect(ledger.problem).toBeUndefined();
+  const reader = LedgerReader.open(store);
+  expect((await reader.totals(0)).map(({ last }) => last > now + dayMs)).toEqual([true]);
+  reader.close();
+});
+
+describe('calls are marked', () => {
+  /** A file on a full disk. It can be opened, and a repair removes only the link. */
+  function fullFile(name: string): string {
+    const file = join(temporaryFolder(), name);
+    symlinkSync('/dev/full', file);
+    return file;
+  }
+
+  it.runIf(process.platform === 'linux')('in the spare file once the file cannot be written', () => {
+    const files = { file: fullFile('usage.db.calls'), spare: join(temporaryFolder(), 'spare') };
+    const marker = new CallMarker(files, 0);
+    const now = Date.now();
+    marker.mark(1, now);
+    expect(readSpareMarkFile(files.spare)?.marks).toEqual([{ process: 0, version: 'v1', at: now }]);
+    // The next start must not believe that nothing was called.
+    expect(existsSync(files.file)).toBe(false);
+    marker.close();
+  });
+
+  it.runIf(process.platform === 'linux').each([
+    ['is full, too', () => fullFile('spare')],
+    ['cannot be created', () => '/proc/version-gateway/spare'],
+  ])('by their number only if the spare file %s', (_what, spare) => {
+    const marker = new CallMarker({ file: fullFile('usage.db.calls'), spare: spare() }, 0);
+    marker.mark(1, 1_000);
+    marker.mark(1, 1_000);
+    expect(marker.last).toBe(1_001);
+    marker.close();
+  });
+
+  it('and not known, if their file is damaged while the gateway runs', () => {
+    const store = join(temporaryFolder(), 'usage.db');
+    const marks = CallMarks.open(store, Date.now());
+    expect(marks.of(0)).toEqual([]);
+    writeFileSync(marks.files.file, 'damaged');
+    expect(marks.of(0)).toBeUndefined();
+    expect(marksBeside(store, Date.now())).toMatchObject({ marks: [], found: [] });
+  });
+
+  it('nowhere, and says so, if neither the file nor the spare file can be written', () => {
+    const store = '/proc/version-gateway/usage.db';
+    const spare = spareMarkFileOf(store);
+    mkdirSync(spare);
+    onTestFinished(() => rmSync(spare, { recursive: true }));
+    const notices: string[] = [];
+    const marks = CallMarks.open(store, Date.now(), (line) => notices.push(line));
+    expect([marks.atStart.own, marks.of(0)]).toEqual([undefined, undefined]);
+    expect(notices).toEqual([
+      expect.stringMatching(
+        / cannot be written: .*\. {2}If the gateway is killed, coverage restarts for all versions\.$/,
+      ),
+    ]);
+  });
+});
+
+it.runIf(canLimit)('keeps the names of clients if neither the edit nor what was there can be written', async () => {
+  const file = join(temporaryFolder(), 'names.yaml');
+  const text = `x-client-id:a: Old\n${'# '.padEnd(80, 'x').concat('\n').repeat(40)}`;
+  writeFileSync(file, text);
+  // A file with two names cannot be replaced by a rename.
+  linkSync(file, `${file}.link`);
+  const program = `
+    import { execFileSync } from 'node:child_process';
+    import { nameClient } from './gateway/usage/clientNames.ts';
+    process.on('SIGXFSZ', () => {});
+    execFileSync('prlimit', ['--pid', String(process.pid), '--fsize=1024:']);
+    try {
+      nameClient(process.env.NAMES, 'x-client-id:a', 'A new name', 'Old');
+    } catch (error) {
+      console.log('failed', error.code);
+    }
+  `;
+  const running = run(process.execPath, ['-e', program], { NAMES: file });
+  await running.printed(/failed EFBIG/);
+  expect(readFileSync(file, 'utf8')).toBe(text);
+});

@@ -77,6 +77,8 @@ export class CallMarks {
       removeQuietly(file);
       try {
         makeMarkFileIfMissing(spare);
+        // Something else may be there: every user may write in this folder.
+        if (readSpareMarkFile(spare) === undefined) throw error;
         notice(`${file} cannot be written: ${reason}.  Calls are marked in ${spare} until the next start.`);
         return new CallMarks({ file: spare, spare }, { ...read, own: stateOf(spare) });
       } catch {

@@ -43,7 +43,10 @@ export function ledgerFailure(error: unknown): LedgerFailure {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const message = error instanceof Error ? error.message : String(error);
   const fallback = error instanceof UnsuitableFileError ? `it ${message}` : message;
-  const reason = sqliteReasons.get(primary ?? 0) ?? systemReasons[code] ?? fallback;
+  // mkdir reports it for a file in the place of a folder.
+  const isInTheWay = code === 'EEXIST' && (error as NodeJS.ErrnoException).syscall === 'open';
+  const systemReason = isInTheWay ? 'there is such a file already' : systemReasons[code];
+  const reason = sqliteReasons.get(primary ?? 0) ?? systemReason ?? fallback;
   return { reason, isCorrupt: primary === 11 || primary === 26 };
 }
 

@@ -15,6 +15,7 @@ import {
   replacedContent,
 } from './file.ts';
 import { deleteOld, latestRequest, setFutureToPresent } from './maintenance.ts';
+import { removeQuietly } from './markFile.ts';
 import { Outbox, type OutboxState } from './outbox.ts';
 import { sameLossMs } from './schema.ts';
 import { spanAt } from './spans.ts';
@@ -338,7 +339,13 @@ export class SqliteStore {
   copyTo(file: string): void {
     // SQLite itself would create it readable for everyone.
     closeSync(openSync(file, 'wx', 0o600));
-    this.#database.prepare('VACUUM INTO ?').run(file);
+    try {
+      this.#database.prepare('VACUUM INTO ?').run(file);
+    } catch (error) {
+      // An incomplete copy would be taken for one that has the counts, and needs room on a full disk.
+      removeQuietly(file);
+      throw error;
+    }
   }
 
   close(): void {
