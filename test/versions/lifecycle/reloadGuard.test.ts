@@ -50,6 +50,13 @@ function endsAt(sunset: string | undefined, route = 'GET /old'): object {
   return { upstream, ends: { [route]: { deprecation: '2026-01-01', ...(sunset && { sunset }) } } };
 }
 
+const endsNow = { ...deprecated, sunset: '2026-11-21T12:00:00Z' };
+const tombstoneOfNow = { ...ended, retired: true };
+const waivedUntil = (until: string): object => ({
+  ...tombstoneOfNow,
+  waivers: [{ client: 'acme', until, reason: 'contract 4711' }],
+});
+
 describe('an edit is accepted', () => {
   it.each<[string, Routes, Routes]>([
     ['that changes nothing', { '/v1': ahead }, { '/v1': ahead }],
@@ -60,6 +67,13 @@ describe('an edit is accepted', () => {
     ['that retires a version past its sunset', { '/v1': ended }, { '/v1': { ...ended, retired: true } }],
     ['that answers 410 past the sunset', { '/v1': ended }, { '/v1': { ...ended, after_sunset: 'gone' } }],
     ['that removes a tombstone', { '/v1': { retired: true } }, {}],
+    ['that retires a version at its sunset', { '/v1': endsNow }, { '/v1': { ...endsNow, retired: true } }],
+    ['that removes a waiver that has ended', { '/v1': waivedUntil('2026-11-21') }, { '/v1': tombstoneOfNow }],
+    [
+      'that lets a version end together with its successor',
+      { '/v1': deprecated, '/v2': ahead },
+      { '/v1': ahead, '/v2': ahead },
+    ],
     ['that removes a tombstone past its sunset', { '/v1': { ...ended, retired: true } }, {}],
     ['that removes a version that ended by its date', { '/v1': { ...ended, after_sunset: 'gone' } }, {}],
     ['that restores a tombstone', { '/v1': { retired: true } }, { '/v1': upstream }],
@@ -261,6 +275,20 @@ describe('an edit is refused', () => {
     expect(messages({ '/v1': deprecated }, after, calledAt(now - 3000), { guard })).toEqual([]);
     const earlier = { '/v1': { ...deprecated, sunset: '2026-12-10' } };
     expect(messages(earlier, after, calledAt(now - 3000), { guard })).toEqual([]);
+  });
+
+  it('asks for the calls of guard.quiet, and not of a longer guard.notice', () => {
+    const after = { '/v1': { ...deprecated, sunset: '2026-12-21T12:00:00Z', after_sunset: 'gone' } };
+    const guard = { quiet: '5d', notice: '30d' };
+    // Its sunset is exactly guard.notice ahead.
+    expect(messages({ '/v1': deprecated }, after, calledAt(now - 3000), { guard })).toEqual([]);
+  });
+
+  it('asks for the calls of all of guard.quiet if the edit does not announce the sunset, which was announced before', () => {
+    const served = { ...deprecated, sunset: '2026-12-01', after_sunset: 'serve' };
+    const after = { '/v1': { ...served, after_sunset: 'gone' } };
+    const guard = { quiet: '60d', notice: '5d' };
+    expect(messages({ '/v1': served }, after, calledAt(now - 3000), { guard })).toHaveLength(1);
   });
 
   it('unless guard.quiet is off', () => {

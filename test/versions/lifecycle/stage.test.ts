@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { counterpart, latestVersion, stageOf, successorOf } from '../../../gateway/versions/lifecycle/stage.ts';
+import {
+  adaptedVersions,
+  counterpart,
+  latestVersion,
+  runningWaivers,
+  stageOf,
+  successorOf,
+} from '../../../gateway/versions/lifecycle/stage.ts';
 import { snapshotOf, versionOf } from './versions.ts';
 
 const deprecation = '2026-06-30';
@@ -182,4 +189,20 @@ describe('the counterpart and the contracts', () => {
     const snapshot = snapshotOf(routes);
     expect(counterpart(path, versionOf(snapshot, 'v1'), versionOf(snapshot, 'v2'))).toBe(expected);
   });
+});
+
+it('a waiver runs until the millisecond of its end', () => {
+  const waivers = ['2027-09-01', '2027-10-01'].map((until, at) => ({ client: `c${at}`, until, reason: 'a contract' }));
+  const version = versionOf(snapshotOf({ '/v1': { retired: true, waivers } }), 'v1');
+  const clientsAt = (at: number): string[] => runningWaivers(version, at).map(({ client }) => client);
+  const end = Date.parse('2027-09-01');
+  expect([clientsAt(end - 1), clientsAt(end)]).toEqual([['c0', 'c1'], ['c1']]);
+});
+
+it('a version is adapted from the version that its adapter names, and from no other', () => {
+  const adapter = { from: '/v3', mode: 'serve', routes: {} };
+  const contracts = { '/v2': { contract: 'v2.json' }, '/v3': { contract: 'v3.json' } };
+  const snapshot = snapshotOf({ '/v1': { adapter, contract: 'v1.json' }, ...contracts });
+  const adapted = ['v2', 'v3'].map((name) => adaptedVersions(name, snapshot, 0).map((version) => version.name));
+  expect(adapted).toEqual([[], ['v1']]);
 });
