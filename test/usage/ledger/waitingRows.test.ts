@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { WaitingRows } from '../../../gateway/usage/ledger/waitingRows.ts';
+import { otherClients } from '../../../gateway/usage/usageRow.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { coveredSince, readLedger } from '../../support/readLedger.ts';
 import { dayMs, hourMs, noon, randomBatch, randomOf, row, total } from '../model.ts';
@@ -35,6 +36,33 @@ it('folds rows above the limit without losing requests', () => {
   for (const what of ['requests', 'errors', 'served'] as const) expect(total(kept, what)).toBe(total(rows, what));
   remove();
   expect(unwrittenRows.size).toBe(0);
+});
+
+it('counts as moved only what was known by its client', () => {
+  const full = new WaitingRows(0);
+  expect(full.keepOrFold([row({ requests: 3 })])).toBe(3);
+  expect(full.keepOrFold([row({ requests: 4, client: otherClients })])).toBe(0);
+  expect(total(full.first(10).rows, 'requests')).toBe(7);
+});
+
+it('has not counted calls while a row of them waits, however many rows are written', () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'kept'), 'in the way');
+  const { ledger, store, clock } = openLedger({ store: join(folder, 'kept', 'usage.db') });
+  const rows = Array.from({ length: 10_001 }, (_one, at) => row({ client: `client-${at}` }));
+  ledger.add(rows, { process: 0, until: noon });
+  rmSync(join(folder, 'kept'));
+  clock.time += 60_000;
+  // The first write has as many rows as fit.
+  for (const [waiting, counted] of [
+    [1, []],
+    [0, [{ process: 0, until: noon }]],
+  ]) {
+    ledger.add([]);
+    const database = new DatabaseSync(store, { readOnly: true });
+    expect([ledger.unwrittenRows, database.prepare('SELECT * FROM counted').all()]).toEqual([waiting, counted]);
+    database.close();
+  }
 });
 
 it('knows since when rows have waited without a pause', () => {
