@@ -69,6 +69,17 @@ it('first tells the store that the gateway runs, then keeps each batch until it 
   expect(ledger.outbox).toMatchObject({ oldest: undefined, rows: 0, bytes: 0, since: undefined });
 });
 
+it('tells the store of the previous run, which may have had calls that it had not passed on for five seconds', () => {
+  const { ledger, store, clock } = openLedger({ spool });
+  const { epoch } = ledger.outbox ?? {};
+  expect(ledger.outbox?.previous).toBeUndefined();
+  clock.time += 61_000;
+  ledger.add([]);
+  ledger.close();
+  const { ledger: next } = openLedger({ store, spool }, noon + 62_000);
+  expect(next.outbox?.previous).toEqual({ epoch, closed: true, until: noon + 56_000 });
+});
+
 it('tells the store at a heartbeat without requests that the gateway still runs', () => {
   const { ledger, store, clock } = openLedger({ spool });
   send(ledger, store);
