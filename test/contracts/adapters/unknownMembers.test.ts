@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { adaptResponse } from '../../../gateway/contracts/adapters/adaptExchange.ts';
-import { CompiledAdapter, type CompiledRoute } from '../../../gateway/contracts/adapters/compiledAdapter.ts';
+import { CompiledAdapter, type CompiledRoute } from '../../../gateway/contracts/adapters/serving/compiledAdapter.ts';
+import { adaptResponse } from '../../../gateway/contracts/adapters/serving/exchangeOutsidePipeline.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { runIn } from '../../process/cli/io.ts';
 import { loadFixture, object, printed, type Schema } from './fixtures.ts';
