@@ -1,6 +1,9 @@
 import type { Answer } from './remark.ts';
 
-/** A request is lost if it is answered with one of these statuses, by the gateway or by the backend. */
+/**
+ * A request is lost if it is answered with one of these statuses, by the gateway or by the backend. It is also lost if the gateway itself
+ * refuses it because of a setting.
+ */
 export const lostStatuses: ReadonlySet<number> = new Set([404, 405, 502, 503, 504, 508]);
 
 /** Requests that have ended, and how many of them were lost. */

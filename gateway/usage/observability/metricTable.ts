@@ -122,7 +122,7 @@ export const metricTable = {
   version_gateway_lost_requests_jumped: {
     type: 'gauge',
     labels: byVersion,
-    help: '1 if the share of requests that are answered 404, 405, 502, 503, 504 or 508 has jumped after an edit of routes.yaml and is not as before again; 0 if it has not. Absent while it is not known, and before the first edit.',
+    help: '1 if the share of requests that are answered 404, 405, 502, 503, 504 or 508, or refused by the gateway itself because of a setting, has jumped after an edit of routes.yaml and is not as before again; 0 if it has not. Absent while it is not known, and before the first edit.',
   },
   version_gateway_target_up: {
     type: 'gauge',

@@ -132,7 +132,7 @@ class VersionCounts {
   readonly restricted = new Map<string, number>();
   /** Route of the adapter → number of failures. A client cannot invent such a route. */
   readonly adapterFailures = new Map<string, number>();
-  /** Each of `lostStatuses` → number of requests. */
+  /** Status of the answer → number of lost requests. */
   readonly #lost = new Map<number, number>();
   bytesIn = 0;
   bytesOut = 0;
@@ -145,8 +145,7 @@ class VersionCounts {
     const { status, upstreamMs, fault, problem, restrictedBy, streamed } = exchange;
     const at = tableIndex(exchange);
     this.#requests[at] = (this.#requests[at] as number) + 1;
-    if (status >= 404 && lostStatuses.has(status) && !isRefusedOnPurpose(problem))
-      this.#lost.set(status, (this.#lost.get(status) ?? 0) + 1);
+    if (status >= 400 && isLost(exchange)) this.#lost.set(status, (this.#lost.get(status) ?? 0) + 1);
     // The duration of a tunnel or event stream says nothing about the latency of requests.
     if (status === 101) this.openUpgrades -= 1;
     else if (!streamed) this.duration.add(exchange.duration);
@@ -195,8 +194,22 @@ const refusedOnPurpose: readonly ProblemCode[] = [
   'ROUTE_NOT_ADAPTED',
 ];
 
-function isRefusedOnPurpose(problem: ProblemCode | undefined): boolean {
-  return problem !== undefined && refusedOnPurpose.includes(problem);
+/**
+ * The problems with which the gateway itself refuses what a client has sent. Settings decide it, such as a timeout, a limit or an adapter,
+ * so an edit may be the cause. The same statuses of a backend follow from what clients send.
+ */
+const refusedBySettings: readonly ProblemCode[] = [
+  'BAD_REQUEST',
+  'REQUEST_TIMED_OUT',
+  'BODY_TOO_LARGE',
+  'TARGET_TOO_LONG',
+  'HEAD_TOO_LARGE',
+];
+
+function isLost({ status, problem }: Pick<ExchangeRecord, 'status' | 'problem'>): boolean {
+  if (problem === undefined) return lostStatuses.has(status);
+  if (refusedOnPurpose.includes(problem)) return false;
+  return lostStatuses.has(status) || refusedBySettings.includes(problem);
 }
 
 function tableIndex({ stage, method, status }: ExchangeRecord): number {

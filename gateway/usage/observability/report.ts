@@ -30,7 +30,7 @@ export interface WorkerReport {
 /** The requests to a version, without those that a freeze, a brownout or the retirement refused on purpose. */
 export interface AnswerCounts {
   readonly requests: number;
-  /** Each of the `lostStatuses` → the requests that were answered with it, if there are any. */
+  /** Status → the lost requests that were answered with it, if there are any. */
   readonly lost: Readonly<Record<string, number>>;
 }
 

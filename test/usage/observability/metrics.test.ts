@@ -179,7 +179,7 @@ describe('a count', () => {
     expect(value('version_gateway_problems_total', { version: 'v1', code: 'TARGET_FAILED' })).toBe(1);
   });
 
-  it('has the lost requests of a version, without those that are refused on purpose', () => {
+  it('has the lost requests of a version, with those that the gateway itself refuses, except on purpose', () => {
     const statuses = [200, 301, 400, 403, 404, 404, 405, 410, 429, 499, 500, 501, 502, 503, 504, 505, 508];
     const metrics = counted(
       ...statuses.map((status) => ({ status })),
@@ -188,13 +188,21 @@ describe('a count', () => {
       { status: 410, problem: 'VERSION_RETIRED' },
       { status: 410, problem: 'ROUTE_NOT_ADAPTED' },
       { status: 503, problem: 'NO_HEALTHY_TARGET' },
+      { status: 400, problem: 'BAD_REQUEST' },
+      { status: 408, problem: 'REQUEST_TIMED_OUT' },
+      { status: 413, problem: 'BODY_TOO_LARGE' },
+      { status: 414, problem: 'TARGET_TOO_LONG' },
+      { status: 431, problem: 'HEAD_TOO_LARGE' },
       { status: 404, problem: 'UNKNOWN_VERSION', version: '' },
       { status: 404, version: 'v2' },
     );
     metrics.atFormerPath('v2');
     metrics.atFormerPath('v3');
     expect(metrics.answers()).toEqual({
-      v1: { requests: statuses.length + 1, lost: { 404: 2, 405: 1, 502: 1, 503: 2, 504: 1, 508: 1 } },
+      v1: {
+        requests: statuses.length + 6,
+        lost: { 400: 1, 404: 2, 405: 1, 408: 1, 413: 1, 414: 1, 431: 1, 502: 1, 503: 2, 504: 1, 508: 1 },
+      },
       v2: { requests: 2, lost: { 404: 2 } },
       v3: { requests: 1, lost: { 404: 1 } },
     });

@@ -169,6 +169,24 @@ describe('after an edit', () => {
     expect(watch.edits.at(-1)?.changes).toEqual(['/v2: settings changed']);
   });
 
+  it('names versions whose requests the gateway itself refuses, because of a shorter timeout or another form of their paths', async () => {
+    const { edit, send, post, pass, found, document, v2 } = await startTwo();
+    const routes = { ...document.routes, '/v2': { upstream: v2.url, prefix: 'forward' } };
+    await edit({ ...document, routes });
+    expect(await post('/v1/drinks', 25, 0)).toEqual(new Set([200]));
+    expect(await send('/v2//host', 25)).toEqual(new Set([200]));
+    const stripped = { ...document.routes, '/v2': { upstream: v2.url, prefix: 'strip' } };
+    await edit({ ...document, routes: stripped, gateway: { timeouts: { body_idle: '20ms' } } });
+    // The bodies of these requests pause until the gateway answers.
+    expect(await post('/v1/drinks', 5, Number.POSITIVE_INFINITY)).toEqual(new Set([408]));
+    expect(await send('/v2//host', 5)).toEqual(new Set([400]));
+    pass(6_000);
+    expect((await found('v1', { jumped: 'yes' })).after.statuses).toEqual({ 408: 5 });
+    const watch = await found('v2', { jumped: 'yes' });
+    expect(watch.after.statuses).toEqual({ 400: 5 });
+    expect(watch.undo.map(({ key }) => key)).toContain('routes./v2.prefix');
+  });
+
   it('names a version that was removed while clients call it', async () => {
     const { edit, send, pass, found, document, v2 } = await startTwo();
     await send('/v1/drinks', 25);

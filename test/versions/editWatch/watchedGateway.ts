@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
@@ -18,6 +20,17 @@ export async function counted(admin: string, requests: number): Promise<void> {
     );
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(requests);
   });
+}
+
+async function statusOfPost(url: string, pauseMs: number): Promise<number> {
+  const outgoing = request(url, { method: 'POST', agent: false, headers: { 'Content-Length': 2 } });
+  outgoing.write('a');
+  if (Number.isFinite(pauseMs)) setTimeout(() => outgoing.end('b'), pauseMs);
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+  incoming.resume();
+  await once(incoming, 'end');
+  outgoing.destroy();
+  return incoming.statusCode ?? 0;
 }
 
 /** A gateway with its own file and with a clock that only the test moves. */
@@ -67,6 +80,14 @@ export async function startWatched(document: Readonly<Record<string, unknown>>) 
         await response.arrayBuffer();
         statuses.add(response.status);
       }
+      sent += times;
+      await counted(admin, sent);
+      return statuses;
+    },
+    /** The statuses of that many POST requests, whose bodies pause for `pauseMs`, or until they are answered. */
+    post: async (path: string, times: number, pauseMs: number): Promise<Set<number>> => {
+      const statuses = new Set<number>();
+      for (let request = 0; request < times; request += 1) statuses.add(await statusOfPost(url + path, pauseMs));
       sent += times;
       await counted(admin, sent);
       return statuses;
