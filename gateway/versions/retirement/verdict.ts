@@ -52,10 +52,18 @@ export function retirementVerdict(facts: RetirementFacts): Verdict {
 }
 
 /** Whether the answer becomes a yes once the counts of the last seconds are in the ledger, unless a client has called. */
-export function mayLackCounts({ answer, reasons, facts }: Verdict): boolean {
-  return (
-    (answer === 'not yet' || answer === 'not known') && reasons.some((one) => facts.evidence.pending.includes(one))
-  );
+export function mayLackCounts({ question, answer, reasons, facts }: Verdict): boolean {
+  const { pending } = facts.evidence;
+  if (question === 'remove' && answer === 'no') return pending.length > 0 && isOnlyRemembered(facts);
+  return (answer === 'not yet' || answer === 'not known') && reasons.some((one) => pending.includes(one));
+}
+
+/**
+ * Whether only the processes of this gateway know a call of a tombstone. They do not know which clients are ignored: with all counts, the
+ * ledger may have no call that counts.
+ */
+function isOnlyRemembered({ evidence, knocking, waivers, inFlight, waiting }: RetirementFacts): boolean {
+  return evidence.called === 'yes' && knocking.length === 0 && waivers.length === 0 && inFlight + waiting === 0;
 }
 
 /** May the tombstone be removed? Its clients would then get 404 instead of 410, which names the successor. */

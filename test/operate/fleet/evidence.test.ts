@@ -279,6 +279,23 @@ it('a version is not safe to stop with fleet.start: serve and without fleet.memb
 });
 
 describe('still a yes', () => {
+  it('for a tombstone that an ignored client calls', async () => {
+    const fleet = await createFleet(server);
+    const routes = { ...fleet.routes, '/v1': { ...(fleet.routes['/v1'] as object), retired: true } };
+    const ignoring = { ...settings, retire: { ...settings.retire, ignore_clients: ['probe'] } };
+    const one = await fleet.start('gw-1', { routes, settings: ignoring });
+    await fleet.start('gw-2', { routes, settings: ignoring });
+    await waitForState(fleet.store, 'gw-2', 'ready');
+    const knock = async (client: string) => {
+      const init = { headers: { 'x-client-id': client } };
+      expect((await fetch(`http://127.0.0.1:${one.port}/v1/drinks`, init)).status).toBe(410);
+      const { code, stdout } = await ask(one, 'can-retire', '/v1');
+      return [code, /removed\? {2}(.*)/.exec(stdout)?.[1]];
+    };
+    await eventually(async () => expect(await knock('probe')).toEqual([0, 'yes']));
+    expect(await knock('shop')).toEqual([1, 'no']);
+  });
+
   it('after all gateways were stopped by a signal and started again, also during an outage of the store', async () => {
     const fleet = await createFleet(server);
     const proxy = await startTcpProxy(server.port);

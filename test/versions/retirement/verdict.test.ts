@@ -23,16 +23,16 @@ function client(client: string, requests: number, more: Partial<ClientUse> = {})
 interface GivenFacts
   extends Omit<RetirementFacts, 'evidence'>,
     Pick<CallFacts, 'retention'>,
-    Pick<LiveFacts, 'unresponsiveSince'> {
+    Partial<Pick<LiveFacts, 'unresponsiveSince' | 'lastRemembered'>> {
   readonly coveredSince: number | undefined;
 }
 
-function retirementVerdict({ coveredSince, retention, unresponsiveSince, ...facts }: GivenFacts) {
+function retirementVerdict({ coveredSince, retention, unresponsiveSince, lastRemembered, ...facts }: GivenFacts) {
   const { version, quiet, inFlight, waiting, fleet, problem } = facts;
   const times = (facts.stage === 'retired' ? facts.knocking : countedUses(facts)).map(({ last }) => last);
   const lastCall = times.length === 0 ? undefined : Math.max(...times);
   const ofFleet = { gaps: fleet?.gaps ?? [], pending: fleet?.remarksOnUnsent ?? [] };
-  const live = { ...noLiveFacts, inFlight, waiting, unresponsiveSince, ...ofFleet };
+  const live = { ...noLiveFacts, inFlight, waiting, unresponsiveSince, lastRemembered, ...ofFleet };
   const coverage = { since: coveredSince, losses: [] };
   const evidence = callEvidence({ version, now, quiet, retention, lastCall, coverage, problem, live });
   return verdictOf({ ...facts, evidence });
@@ -374,6 +374,18 @@ describe('in a fleet', () => {
     expect(asked({ clients: [ios], allRequests: 1 })).toEqual(['no', ['clients_left'], false]);
     expect(asked({ sunset: undefined })).toEqual(['not yet', ['no_sunset'], false]);
     expect(asked({ stage: 'retired' })).toEqual(['not known', ['refused_unknown', 'calls_unsent'], true]);
+    expect(asked({ stage: 'retired', knocking: [ios] })).toEqual(['no', ['still_knocking'], false]);
+    expect(asked({ stage: 'retired', inFlight: 1 })).toEqual(['no', ['still_knocking'], false]);
+  });
+
+  it('a call of a tombstone that only the processes remember may be one of an ignored client', () => {
+    const remarksOnUnsent = [{ code: 'calls_unsent', text: 'Gateway gw-2 may have had calls.' }];
+    const asked = (facts: Partial<GivenFacts>) => {
+      const verdict = retirementVerdict({ ...quiet, stage: 'retired', lastRemembered: now, ...facts });
+      return [verdict.answer, mayLackCounts(verdict)];
+    };
+    expect(asked({ fleet: { ...fleet, remarksOnUnsent } })).toEqual(['no', true]);
+    expect(asked({ fleet })).toEqual(['yes', false]);
   });
 
   it('the answer stays no for a removed version that is called', () => {
