@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
-import { type ClientRequest, createServer, type IncomingMessage, request } from 'node:http';
+import { type ClientRequest, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -111,20 +111,24 @@ export async function countedGateway({
   const hasOwnDisk = mountDisk(disk);
   const store = join(disk, 'usage.db');
   coverTenDays(store);
-  const backend = await startBackend();
+  // One server for each version: a backend that two versions use is never safe to stop.
+  const names = [...versions, 'v99'];
+  const backend = await startBackends(names);
   const file = join(folder, 'routes.yaml');
   const clock = new ClockFile(join(folder, 'clock'));
   // The backend reads the version from the path.
-  const ended: Route = { upstream: backend.url, prefix: 'forward', deprecation: '2026-01-01', sunset: '2026-02-01' };
+  const ended: Route = { prefix: 'forward', deprecation: '2026-01-01', sunset: '2026-02-01' };
   let configuration = {
     gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', workers, drain: '1s' },
     retire: { quiet, rhythm: 'off', ignore_clients: ignored },
     guard: { quiet },
     usage: { store },
-    routes: Object.fromEntries<Route>([...versions, 'v99'].map((name) => [`/${name}`, ended])),
+    routes: Object.fromEntries<Route>(
+      names.map((name) => [`/${name}`, { ...ended, upstream: backend.urls.get(name) }]),
+    ),
   };
   const retiring = (version: string): typeof configuration => {
-    const retired = { ...ended, upstream: undefined, retired: true };
+    const retired = { ...ended, retired: true };
     return { ...configuration, routes: { ...configuration.routes, [`/${version}`]: retired } };
   };
   const withRetired = (version: string): string => JSON.stringify(retiring(version));
@@ -274,10 +278,10 @@ export async function countedGateway({
 
 const slowAnswerMs = 700;
 
-/** A backend that logs each request before it answers. */
-async function startBackend() {
+/** A backend for each of these versions. They log each request before they answer. */
+async function startBackends(versions: readonly string[]) {
   const log: BackendCall[] = [];
-  const server = createServer((req, res) => {
+  const receive = (req: IncomingMessage, res: ServerResponse): void => {
     const [, version = '', path = ''] = req.url?.split('/') ?? [];
     const client = String(req.headers['x-client-id']);
     const call: BackendCall = { version, path, client, at: Date.now(), isAnswered: false };
@@ -288,14 +292,17 @@ async function startBackend() {
     };
     if (path === 'slow') setTimeout(answer, slowAnswerMs);
     else if (path !== 'wait') answer();
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const close = async (): Promise<void> => {
-    server.closeAllConnections();
-    server.close();
   };
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, log, close };
+  const servers = versions.map(() => createServer(receive).listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const urls = servers.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const close = async (): Promise<void> => {
+    for (const server of servers) {
+      server.closeAllConnections();
+      server.close();
+    }
+  };
+  return { urls: new Map(versions.map((name, at) => [name, urls[at]])), log, close };
 }
 
 /** The file from which `clockOffset.mjs` reads. It is written in place, so that no process reads a part of a number. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { isSafeToStop } from './answeringPlaces.ts';
 import { type CountedGateway, countedGateway } from './countedGateway.ts';
 
 // Calls that a gateway has served and not counted. The version must not be retired because of that: real processes, real signals, a
@@ -157,6 +158,8 @@ describe('calls that were not counted', () => {
     expect(gateway.stderr()).not.toContain('may be missing');
     expect((await gateway.verdict('v1')).answer).toBe('yes');
     await expectNoYes(gateway, 'v2');
+    expect(await gateway.reload('v1')).toBe(true);
+    expect(await isSafeToStop('v1', gateway)).toBe(true);
   });
 
   it('one call of v1, then both workers are killed', async () => {
