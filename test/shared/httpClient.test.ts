@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type LookupFunction, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
@@ -13,42 +12,13 @@ import {
 import { eventually } from '../support/eventually.ts';
 import { startForwardProxy } from '../support/forwardProxy.ts';
 import { refusedUrl } from '../support/gateway.ts';
+import { serveKeptAlive } from '../support/keptAliveServer.ts';
 
 const deadlineMs = 60_000;
 
 afterEach(() => {
   vi.unstubAllEnvs();
 });
-
-interface Served {
-  readonly url: string;
-  readonly port: number;
-  readonly requested: string[];
-  readonly sockets: Set<Socket>;
-}
-
-async function serve(listener: RequestListener = (_req, res) => res.end('hello')): Promise<Served> {
-  const requested: string[] = [];
-  const sockets = new Set<Socket>();
-  const server = createServer((req, res) => {
-    requested.push(`${req.method} ${req.url}`);
-    listener(req, res);
-  });
-  // A client that does not close its connections keeps them as long as the server offers.
-  server.keepAliveTimeout = 600_000;
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, port, requested, sockets };
-}
 
 /** A server that sends these bytes to every connection once it has a request. `hold`: it then leaves the connection open. */
 async function serveBytes(bytes: string, { hold = false } = {}): Promise<string> {
@@ -85,7 +55,7 @@ async function outcomeOf(answer: Promise<HttpAnswer>): Promise<string> {
 
 describe('a request', () => {
   it('gets status, fields and body, and follows no redirect', async () => {
-    const { url, requested } = await serve((_req, res) =>
+    const { url, requested } = await serveKeptAlive((_req, res) =>
       res.writeHead(302, { location: '/b', 'x-a': ['1', '2'] }).end('moved'),
     );
     const answer = await clientWith().request(`${url}/a?b=c`, { deadlineMs });
@@ -128,7 +98,7 @@ describe('a request', () => {
   });
 
   it('has a deadline for the whole answer, even if its body never pauses', async () => {
-    const { url } = await serve((_req, res) => {
+    const { url } = await serveKeptAlive((_req, res) => {
       const timer = setInterval(() => res.write('x'), 20);
       res.on('close', () => clearInterval(timer));
     });
@@ -149,7 +119,7 @@ describe('a request', () => {
   });
 
   it('is not sent with a user or a password', async () => {
-    const { port, requested } = await serve();
+    const { port, requested } = await serveKeptAlive();
     const url = `http://barista:s3cret@127.0.0.1:${port}/`;
     expect(await outcomeOf(clientWith().request(url, { deadlineMs }))).toBe('failed: the URL has a user or a password');
     expect(requested).toEqual([]);
@@ -158,7 +128,7 @@ describe('a request', () => {
 
 describe('a closed client', () => {
   it('has closed its connections, and sends nothing any more', async () => {
-    const { url, sockets, requested } = await serve();
+    const { url, sockets, requested } = await serveKeptAlive();
     const client = clientWith();
     expect(await outcomeOf(client.request(url, { deadlineMs }))).toBe('200 hello');
     expect(sockets.size).toBe(1);
@@ -169,7 +139,7 @@ describe('a closed client', () => {
   });
 
   it('ends the requests that wait for an answer', async () => {
-    const { url, requested, sockets } = await serve(() => {});
+    const { url, requested, sockets } = await serveKeptAlive(() => {});
     const client = clientWith();
     const outcome = outcomeOf(client.request(url, { deadlineMs }));
     await eventually(() => expect(requested).toHaveLength(1));
@@ -179,7 +149,7 @@ describe('a closed client', () => {
   });
 
   it('closes the connection of a body that has no end', async () => {
-    const { url, sockets } = await serve((_req, res) => {
+    const { url, sockets } = await serveKeptAlive((_req, res) => {
       const timer = setInterval(() => res.write('x'.repeat(4096)), 5);
       res.on('close', () => clearInterval(timer));
     });
@@ -215,7 +185,7 @@ describe('only public networks', () => {
     '[fd00::1]',
     '0.0.0.0',
   ])('refuses the address %s in a URL', async (host) => {
-    const { port, requested } = await serve();
+    const { port, requested } = await serveKeptAlive();
     const client = clientWith({ networks: 'public' });
     expect(await outcomeOf(client.request(`http://${host}:${port}/`, { deadlineMs }))).toMatch(
       /^refused: the address [\da-f.:]+ is not public$/,
@@ -224,7 +194,7 @@ describe('only public networks', () => {
   });
 
   it('refuses a name that the system resolves to a loopback address', async () => {
-    const { port, sockets } = await serve();
+    const { port, sockets } = await serveKeptAlive();
     const url = `http://localhost:${port}/`;
     expect(await outcomeOf(clientWith({ networks: 'public' }).request(url, { deadlineMs }))).toMatch(
       /^refused: the address (?:127\.0\.0\.1|::1) is not public$/,
@@ -234,7 +204,7 @@ describe('only public networks', () => {
   });
 
   it('is not deceived by a name that resolves to a public address first and then to a loopback address', async () => {
-    const { port, requested } = await serve();
+    const { port, requested } = await serveKeptAlive();
     // No provider has a part of 2d00::/8, so no packet arrives anywhere.
     const { lookup, lookups } = resolvingTo(['2d00::1'], ['127.0.0.1']);
     const client = clientWith({ networks: 'public', lookup, connectMs: 300 });
@@ -245,7 +215,7 @@ describe('only public networks', () => {
   });
 
   it('connects only to the public ones of several addresses', async () => {
-    const { port, requested } = await serve();
+    const { port, requested } = await serveKeptAlive();
     const { lookup } = resolvingTo(['127.0.0.1', '2d00::1', '::1']);
     const client = clientWith({ networks: 'public', lookup, connectMs: 300 });
     expect(await outcomeOf(client.request(`http://mixed.example:${port}/`, { deadlineMs }))).toMatch(/^failed: /);
@@ -282,7 +252,7 @@ describe('a client that uses the proxy of the environment', () => {
   const proxied = { ...httpUses.webhooks, networks: 'any' } as const;
 
   it('sends http: requests with the whole URL, with the password of the proxy, except to the hosts of NO_PROXY', async () => {
-    const { port, requested } = await serve();
+    const { port, requested } = await serveKeptAlive();
     const proxy = await startForwardProxy({ 'hook.example': port });
     vi.stubEnv('HTTP_PROXY', proxy.url.replace('//', '//ada:secret@'));
     vi.stubEnv('NO_PROXY', '127.0.0.1');
@@ -331,7 +301,7 @@ describe('a client that uses the proxy of the environment', () => {
   );
 
   it('reaches a proxy at a private address even if only public networks are allowed, but refuses private addresses in the URL', async () => {
-    const { port } = await serve();
+    const { port } = await serveKeptAlive();
     const proxy = await startForwardProxy({ 'hook.example': port, '127.0.0.1': port });
     vi.stubEnv('HTTP_PROXY', proxy.url);
     const client = clientWith({ ...proxied, networks: 'public' });

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { AdminEndpoint } from '../../../gateway/process/cli/adminClient.ts';
@@ -11,6 +10,7 @@ import { eventually } from '../../support/eventually.ts';
 import { startForwardProxy } from '../../support/forwardProxy.ts';
 import { refusedUrl, startTestGateway } from '../../support/gateway.ts';
 import { gatewayMain } from '../../support/gatewayMain.ts';
+import { serveKeptAlive } from '../../support/keptAliveServer.ts';
 import { run } from '../../support/process.ts';
 import { startFakeAdmin } from './fakeAdmin.ts';
 import { runIn } from './io.ts';
@@ -100,21 +100,8 @@ it('uses no proxy, because the token is for the gateway only', async () => {
 });
 
 it.each(['status', 'ready'])('%s leaves no connection open, and the command ends at once', async (command) => {
-  const sockets = new Set<Socket>();
-  const server = createServer(json(200, idle));
-  // A client that does not close its connections keeps them as long as the server offers.
-  server.keepAliveTimeout = 600_000;
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.on('close', () => sockets.delete(socket));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const admin = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { port, sockets } = await serveKeptAlive(json(200, idle));
+  const admin = `127.0.0.1:${port}`;
   expect((await runIn('/', [command, '--admin', admin])).code).toBe(0);
   await eventually(() => expect(sockets.size).toBe(0));
   // As a process: it ends although nothing ends it.
