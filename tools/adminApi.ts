@@ -11,6 +11,7 @@ import { catalogue, type ProblemCode } from '../gateway/problems/catalogue.ts';
 
 /** The part of a JSON Schema that is read here. */
 interface Schema {
+  readonly $ref?: string;
   readonly description?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly const?: unknown;
@@ -42,7 +43,7 @@ function adminApiText(): string {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const [name, operation] of Object.entries(api?.properties ?? {})) {
     const [method = '', path = ''] = name.split(' ');
-    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(path, operation) };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(path, operation, types) };
   }
   const document = {
     openapi: '3.1.1',
@@ -98,7 +99,7 @@ function withoutUnnamed(definitions: Record<string, Schema>): Record<string, Sch
   return Object.fromEntries(named.map(([name, schema]) => [name, inline(schema) as Schema]));
 }
 
-function operationOf(path: string, { description, properties = {} }: Schema): object {
+function operationOf(path: string, { description, properties = {} }: Schema, types: Record<string, Schema>): object {
   const { query, body, answer, mediaType, statuses, problems } = properties;
   const content = { [String(mediaType?.const ?? 'application/json')]: { schema: answer } };
   const answers = valuesOf(statuses ?? { const: 200 }).map((status) => [
@@ -111,7 +112,7 @@ function operationOf(path: string, { description, properties = {} }: Schema): ob
     .map(([status, ofStatus]) => [status, problemResponse(ofStatus)]);
   return {
     summary: description,
-    parameters: [...pathParametersOf(path), ...queryParametersOf(query)],
+    parameters: [...pathParametersOf(path), ...queryParametersOf(types[query?.$ref?.split('/').at(-1) ?? ''] ?? query)],
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
     responses: Object.fromEntries([...answers, ...errors]),
   };

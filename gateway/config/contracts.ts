@@ -1,9 +1,10 @@
+import { realpathSync } from 'node:fs';
 import type { Documents } from '../contract/document/documents.ts';
 import { below, entriesOf, itemsOf, type Located, refOf } from '../contract/document/located.ts';
-import { localContract } from '../contract/document/open.ts';
+import { type LocalContract, localContract } from '../contract/document/open.ts';
 import { CompareError } from '../contract/failure.ts';
 import { SourceError } from '../contract/source/source.ts';
-import { largestContractBytes } from '../shared/fileSystem.ts';
+import { largestContractBytes, reasonOf } from '../shared/fileSystem.ts';
 import { isMap } from '../shared/json.ts';
 import { PathTable, withoutVersion } from '../shared/pathTable.ts';
 import { parseYaml, YamlError } from '../shared/yaml/yamlValue.ts';
@@ -29,7 +30,7 @@ type ParsedContract = Pick<Contract, 'files' | 'paths' | 'isSwagger' | 'headers'
 /** Contracts by their content, so that an unchanged contract is not parsed again. */
 export class ParsedContracts {
   readonly #onParse: (file: string) => void;
-  /** The version and the digest of the main document → the contract. */
+  /** The version, the real path of the main document and its digest → the contract. */
   readonly #byContent = new Map<string, ParsedContract | UnusableContract>();
 
   /** `onParse` is called with each file before it is parsed. */
@@ -40,12 +41,12 @@ export class ParsedContracts {
   /** Adds the contracts of a snapshot. */
   add({ sortedVersions }: Snapshot): void {
     for (const { name, contract } of sortedVersions)
-      if (contract) this.#keep(`${name} ${contract.files[0]?.[1]}`, contract);
+      if (contract) this.#keep(keyOf(name, contract.file, contract.files[0]?.[1]), contract);
   }
 
   /** The parsed contract, which is parsed now if its content is new. */
   findOrParse(file: string, version: string, { text, digest }: FileContent, files: ReferencedFiles) {
-    const key = `${version} ${digest}`;
+    const key = keyOf(version, file, digest);
     const cached = this.#byContent.get(key);
     const isCurrent =
       cached &&
@@ -63,6 +64,19 @@ export class ParsedContracts {
       this.#byContent.delete(oldest);
     }
     return contract;
+  }
+}
+
+/** References are relative to the real path. A link may lead elsewhere, with the same content. */
+function keyOf(version: string, file: string, digest: string | undefined): string {
+  return `${version} ${digest} ${realPathOrSelf(file)}`;
+}
+
+function realPathOrSelf(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
   }
 }
 
@@ -105,14 +119,26 @@ function parseContract(
   if (isUnusable(document)) return document;
   const problem = whyNotOpenApi(document);
   if (problem !== undefined) return problem;
-  const { documents, files: places } = localContract(file, document, (path) => {
+  const read = (path: string): Uint8Array => {
     const content = files.read(path, largestContractBytes);
     if ('reason' in content) throw new SourceError(content.reason, content.remedy);
     return content.bytes;
-  });
+  };
+  let local: LocalContract;
+  try {
+    local = localContract(file, document, read);
+  } catch (error) {
+    // The file may have been removed since it was read.
+    return { problem: `cannot be read: ${reasonOf(error)}`, remedy: 'Correct the path.' };
+  }
+  const { documents, files: places, missing } = local;
   const items = pathItemsOf(documents).map(([path, item]) => [withoutVersion(path, version), item] as const);
   return {
-    files: [[file, digest], ...places.slice(1).map(({ path, key }) => [path, digestIn(files, key)] as const)],
+    files: [
+      [file, digest],
+      ...places.slice(1).map(({ path, key }) => [path, digestIn(files, key)] as const),
+      ...missing.map((path) => [path, ''] as const),
+    ],
     paths: new PathTable(items.map(([path, item]) => [path, methodsIn(item)] as const)),
     isSwagger: isMap(document) && document['openapi'] === undefined,
     headers: headersIn(

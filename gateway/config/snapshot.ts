@@ -89,7 +89,7 @@ export interface Contract {
   readonly publish: boolean;
   /** SHA-256 of the content; of several files, that of their digests. */
   readonly digest: string;
-  /** All local files of the contract that can be read, `file` first, each with the SHA-256 of its content. */
+  /** All local files of the contract, `file` first, each with the SHA-256 of its content; '' if there is no such file. */
   readonly files: readonly (readonly [file: string, digest: string])[];
   /** The `paths` of the document without the version prefix, each with its methods: `GET POST`. */
   readonly paths: PathTable<string>;

@@ -34,7 +34,7 @@ export class WatchedFiles {
     // File → the digest of the content that was read last; undefined: not known.
     const otherFiles = new Map<string, string | undefined>();
     for (const { contract } of sortedVersions)
-      for (const [file, digest] of contract?.files ?? []) otherFiles.set(file, digest);
+      for (const [file, digest] of contract?.files ?? []) otherFiles.set(file, digest === '' ? undefined : digest);
     // Waivers, freezes and brownouts use names of clients. They are resolved when the snapshot is loaded.
     const usesNames = sortedVersions.some(
       ({ waivers, freeze, brownouts }) => freeze || waivers.length + brownouts.length > 0,

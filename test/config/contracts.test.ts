@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ParsedContracts, readContract } from '../../gateway/config/contracts.ts';
@@ -66,12 +66,13 @@ it('knows all its files, and changes its digest with each of them', () => {
     if (isUnusable(contract)) throw new Error(contract.problem);
     return contract;
   };
+  // `missing.yaml` does not exist: it may be created.
   const names = Object.keys(severalFiles);
   expect(
     read()
       .files.map(([file]) => file.slice(severalFilesFolder.length + 1))
       .toSorted(),
-  ).toEqual(names.toSorted());
+  ).toEqual([...names, 'schemas/missing.yaml'].toSorted());
   let { digest } = read();
   for (const name of names) {
     const file = join(severalFilesFolder, name);
@@ -83,6 +84,33 @@ it('knows all its files, and changes its digest with each of them', () => {
   writeFileSync(join(severalFilesFolder, 'paths/drinks.yaml'), 'post: {}\n');
   expect(read().paths.find('/drinks')?.value ?? read().paths.entries()[0]?.[1]).toBe('POST');
   rmSync(join(severalFilesFolder, 'paths/drinks.yaml'));
-  expect(read().files).toHaveLength(names.length - 2);
   expect(read().paths.entries()[0]).toEqual(['/drinks', '']);
+  expect(read().files).toContainEqual([join(severalFilesFolder, 'paths/drinks.yaml'), '']);
+  writeFileSync(join(severalFilesFolder, 'paths/drinks.yaml'), 'put: {}\n');
+  expect(read().paths.entries()[0]).toEqual(['/drinks', 'PUT']);
+});
+
+it('reads a contract again in another folder, although its main document is the same', () => {
+  const api = "openapi: 3.1.0\npaths: { /drinks: { $ref: 'drinks.yaml' } }\n";
+  const releases = folderOfSeveralFiles({
+    '1/api.yaml': api,
+    '1/drinks.yaml': 'get: {}\n',
+    '2/api.yaml': api,
+    '2/drinks.yaml': 'post: {}\n',
+    '2/renamed.yaml': api,
+  });
+  const parsed = new ParsedContracts();
+  const read = (file: string) => {
+    const contract = readContract(join(releases, file), true, 'v1', new ReferencedFiles(), parsed);
+    if (isUnusable(contract)) throw new Error(contract.problem);
+    return { methods: contract.paths.entries()[0]?.[1], files: contract.files.map(([path]) => path) };
+  };
+  expect(read('1/api.yaml').methods).toBe('GET');
+  expect(read('2/api.yaml').methods).toBe('POST');
+  expect(read('2/renamed.yaml').files[0]).toBe(join(releases, '2/renamed.yaml'));
+  symlinkSync('1', join(releases, 'current'));
+  expect(read('current/api.yaml').methods).toBe('GET');
+  rmSync(join(releases, 'current'));
+  symlinkSync('2', join(releases, 'current'));
+  expect(read('current/api.yaml').methods).toBe('POST');
 });

@@ -1,7 +1,7 @@
 import { dirname, relative } from 'node:path';
 import { isMap, type JsonMap, pointerToken } from '../../shared/json.ts';
 import type { ContractFiles } from './contractFiles.ts';
-import { type ContractFile, isList, ownValue } from './located.ts';
+import { type ContractFile, discriminatorMapping, isList, isMappedReference, ownValue } from './located.ts';
 
 /**
  * All local files of a contract as one document. Each other file becomes a member of `x-files`, under its path relative to the main
@@ -9,7 +9,7 @@ import { type ContractFile, isList, ownValue } from './located.ts';
  * and to files that cannot be read stay as they are.
  */
 export function bundled(entry: ContractFile, files: ContractFiles): unknown {
-  const places = files.localFilesFrom(entry);
+  const { found: places } = files.localFilesFrom(entry);
   if (places.size === 1) return entry.root;
   const folder = dirname(places.get(entry)?.path ?? '');
   const names = new Map([...places].map(([file, { path }]) => [file, relative(folder, path)]));
@@ -42,21 +42,25 @@ class Rewriting {
   }
 
   #map(map: JsonMap): unknown {
-    // `$ref`s below an `$id` are relative to it, so they mean the same in the bundle.
+    // Below an `$id`, `#/…` would be relative to the schema with the `$id`.
     if (typeof ownValue(map, '$id') === 'string') return map;
+    const mapping = discriminatorMapping(map);
     const members = Object.entries(map).map(([key, member]) => {
-      if (key === '$ref' && typeof member === 'string') return [key, this.#reference(member)];
-      if (key === 'mapping' && isMap(member) && 'propertyName' in map) return [key, this.#mapping(member)];
+      if ((key === '$ref' || key === '$dynamicRef') && typeof member === 'string')
+        return [key, this.#reference(member)];
+      if (key === 'discriminator' && mapping) return [key, { ...(member as JsonMap), mapping: this.#mapping(mapping) }];
       return [key, this.value(member)];
     });
     return Object.fromEntries(members);
   }
 
-  /** The mapping of a discriminator: its values are names of schemas, or references. */
+  /** A value may be the name of a schema, even if it looks like that of a file. */
   #mapping(mapping: JsonMap): unknown {
+    const { components } = isMap(this.#entry.root) ? this.#entry.root : {};
+    const schemas = isMap(components) ? ownValue(components, 'schemas') : undefined;
+    const isName = (target: string): boolean => isMap(schemas) && Object.hasOwn(schemas, target);
     const values = Object.entries(mapping).map(([key, target]) => {
-      const isReference = typeof target === 'string' && /[#/.]/.test(target);
-      return [key, isReference ? this.#reference(target) : target];
+      return [key, isMappedReference(target) && !isName(target) ? this.#reference(target) : target];
     });
     return Object.fromEntries(values);
   }

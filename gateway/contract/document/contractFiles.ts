@@ -4,10 +4,27 @@ import { isMap } from '../../shared/json.ts';
 import { maskUserinfo } from '../../shared/text.ts';
 import { parseYaml, YamlError } from '../../shared/yaml/yamlValue.ts';
 import { CompareError } from '../failure.ts';
-import { decodeUtf8, type FileSource, isWebUrl, SourceError, type SourceFile, schemeOf } from '../source/source.ts';
+import {
+  decodeUtf8,
+  type FileSource,
+  isWebUrl,
+  MissingFileError,
+  SourceError,
+  type SourceFile,
+  schemeOf,
+} from '../source/source.ts';
 import { fetchDocument, type WebLimits } from '../source/web.ts';
 import { findJsonError } from './jsonSyntax.ts';
-import { addressOf, type ContractFile, type ContractPlace, isList, ownValue, refOf } from './located.ts';
+import {
+  addressOf,
+  type ContractFile,
+  type ContractPlace,
+  discriminatorMapping,
+  isList,
+  isMappedReference,
+  ownValue,
+  refOf,
+} from './located.ts';
 import { textPositionAt } from './positions.ts';
 
 /** The files of one contract. Each is read and parsed once. Local files are read when they are first needed. */
@@ -74,11 +91,15 @@ export class ContractFiles {
   }
 
   /**
-   * All local files that can be reached from `entry`, which is the first of them. A file that cannot be read is left out: an error is
-   * reported only when a `$ref` to it is followed.
+   * All local files that can be reached from `entry`, which is the first of them. An error is reported only when a `$ref` to the file is
+   * followed. `missing`: the paths at which there is no file.
    */
-  localFilesFrom(entry: ContractFile): ReadonlyMap<ContractFile, SourceFile> {
+  localFilesFrom(entry: ContractFile): {
+    readonly found: ReadonlyMap<ContractFile, SourceFile>;
+    readonly missing: readonly string[];
+  } {
     const found = new Map<ContractFile, SourceFile>();
+    const missing = new Set<string>();
     const waiting = new Set([entry]);
     // The set grows during the loop.
     for (const file of waiting) {
@@ -86,11 +107,20 @@ export class ContractFiles {
       if (place === undefined) continue;
       found.set(file, place);
       for (const reference of fileReferencesIn(file)) {
-        const referenced = isWebUrl(reference) ? undefined : undefinedOnError(() => this.open(reference, file));
-        if (referenced) waiting.add(referenced);
+        if (isWebUrl(reference)) continue;
+        try {
+          waiting.add(this.open(reference, file));
+        } catch (error) {
+          if (
+            error instanceof CompareError &&
+            error.cause instanceof MissingFileError &&
+            error.cause.path !== undefined
+          )
+            missing.add(error.cause.path);
+        }
       }
     }
-    return found;
+    return { found, missing: [...missing] };
   }
 
   /** Undefined for a local file. @throws SourceError */
@@ -195,7 +225,7 @@ class WebDocuments {
   }
 }
 
-/** The parts before the `#` of all `$ref`s in a file, except absolute URIs that are an `$id` in the same file. */
+/** The parts before the `#` of all `$ref`s and mapped references in a file, except absolute URIs that are an `$id` in the same file. */
 function fileReferencesIn(file: ContractFile): Set<string> {
   const references = new Set<string>();
   const ids = new Set<unknown>();
@@ -204,12 +234,20 @@ function fileReferencesIn(file: ContractFile): Set<string> {
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
     if ((!isMap(value) && !isList(value)) || seen.has(value)) continue;
     seen.add(value);
-    const reference = refOf(value)?.split('#', 1)[0];
-    if (reference) references.add(reference);
+    for (const one of [refOf(value), ...mappedReferences(value)]) {
+      const reference = one?.split('#', 1)[0];
+      if (reference) references.add(reference);
+    }
     if (isMap(value)) ids.add(ownValue(value, '$id'));
     for (const inner of Object.values(value)) if (typeof inner === 'object' && inner !== null) waiting.push(inner);
   }
   return new Set([...references].filter((one) => schemeOf(one) === undefined || !ids.has(one)));
+}
+
+/** The references in the mapping of a discriminator. Its other values are names of schemas. */
+function mappedReferences(value: unknown): string[] {
+  const mapping = isMap(value) ? discriminatorMapping(value) : undefined;
+  return Object.values(mapping ?? {}).filter((target): target is string => isMappedReference(target));
 }
 
 /** The local path in a `$ref`. @throws SourceError */

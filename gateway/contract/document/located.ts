@@ -86,3 +86,15 @@ export function isList(value: unknown): value is readonly unknown[] {
 export function ownValue(map: JsonMap, key: string): unknown {
   return Object.hasOwn(map, key) ? map[key] : undefined;
 }
+
+/** The mapping of the discriminator of a schema. */
+export function discriminatorMapping(schema: JsonMap): JsonMap | undefined {
+  const discriminator = ownValue(schema, 'discriminator');
+  const mapping = isMap(discriminator) ? ownValue(discriminator, 'mapping') : undefined;
+  return isMap(mapping) ? mapping : undefined;
+}
+
+/** Whether a value of a mapping is a reference. A name of a schema has none of these characters, or no file has its name. */
+export function isMappedReference(target: unknown): target is string {
+  return typeof target === 'string' && /[#/.]/.test(target);
+}

@@ -75,6 +75,8 @@ export interface LocalContract {
   readonly documents: Documents;
   /** The main document first. */
   readonly files: readonly SourceFile[];
+  /** Where files would be that a `$ref` leads to. */
+  readonly missing: readonly string[];
 }
 
 /**
@@ -90,7 +92,8 @@ export function localContract(path: string, root: unknown, read: (path: string) 
   const files = new ContractFiles(source, undefined);
   files.add(place, main);
   const documents = new Documents(main, (ref, from, at) => files.open(ref, from, at));
-  return { documents, files: [...files.localFilesFrom(main).values()] };
+  const { found, missing } = files.localFilesFrom(main);
+  return { documents, files: [...found.values()], missing };
 }
 
 function readMain(reference: string, cwd: string, maxBytes: number): MainDocument {

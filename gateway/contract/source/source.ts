@@ -37,8 +37,15 @@ export class SourceError extends Error {
   }
 }
 
-/** The file does not exist. Some callers expect that. */
-export class MissingFileError extends SourceError {}
+/** The file does not exist. Some callers expect that. `path`: where it would be on disk. */
+export class MissingFileError extends SourceError {
+  readonly path: string | undefined;
+
+  constructor(message: string, remedy: string, path?: string) {
+    super(message, remedy);
+    this.path = path;
+  }
+}
 
 /** Runs `read`, and adds `where` to a SourceError. @throws CompareError */
 export function withPlaceInErrors<T>(where: string, read: () => T): T {
@@ -95,7 +102,7 @@ export class DiskSource implements FileSource {
     } catch (error) {
       // Do not reveal whether a file outside the permitted folder exists.
       if (!isWithin(named, this.#root)) throw this.#outside();
-      throw new SourceError(`cannot be read: ${reasonOf(error)}`, 'Correct the $ref.');
+      throw new MissingFileError(`cannot be read: ${reasonOf(error)}`, 'Correct the $ref.', named);
     }
   }
 

@@ -44,7 +44,7 @@ export interface AdminApi {
   /** Names a client in the file `usage.names`. An empty name removes its name. `was`: the present name. */
   'POST /api/usage/names': {
     body: { client: string; name: string; was?: string };
-    answer: { client: string; name: string };
+    answer: { client: string; name: string | null };
     problems: 'NO_LEDGER' | 'LEDGER_UNANSWERED' | 'NAME_CHANGED' | 'NAME_NOT_SAVED';
   };
   /** May the version be retired? For a retired version: may its tombstone be removed? With `route`: may the route end? */

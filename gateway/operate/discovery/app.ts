@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, {
   type ErrorRequestHandler,
   type Express,
+  type NextFunction,
   type RequestHandler,
   type Response,
   type Router,
@@ -133,15 +134,21 @@ function datesHandler(
   };
 }
 
-/** Serves contracts by their published name: a single file as it is. The response for an unpublished contract is the same as for one that does not exist. */
-function contractHandler(snapshot: Snapshot, sendBundle: (contract: Contract, res: Response) => void): RequestHandler {
-  return (req, res) => {
+/**
+ * Serves contracts by their published name: a single file as it is. The response for an unpublished contract is the same as for one that
+ * does not exist.
+ */
+function contractHandler(
+  snapshot: Snapshot,
+  sendBundle: (contract: Contract, res: Response, next: NextFunction) => void,
+): RequestHandler {
+  return (req, res, next) => {
     const contract = snapshot.sortedVersions.find((version) => publishedName(version) === req.params['name'])?.contract;
     if (contract === undefined) {
       sendProblem(res, 'NOT_FOUND', 'No contract is published under this name.');
       return;
     }
-    if (contract.files.length > 1) return sendBundle(contract, res);
+    if (contract.files.slice(1).some(([, digest]) => digest !== '')) return sendBundle(contract, res, next);
     res.setHeader('Content-Type', contractType(contract));
     const onUnreadable = (): void =>
       sendProblem(res, 'CONTRACT_UNREADABLE', 'The contract cannot be read at the moment.');

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { RequestHandler, Response } from 'express';
+import type { NextFunction, RequestHandler, Response } from 'express';
 import type { Contract, Snapshot, Version } from '../../config/snapshot.ts';
 import { sendProblem } from '../../problems/problem.ts';
 import type { Clock } from '../../shared/clock.ts';
@@ -19,11 +19,14 @@ const idleMs = 10_000;
 
 export type PageThread = SupervisedThread<PageQuestion, PageAnswer>;
 
-/** The thread that writes guides and contracts. Only it loads the modules that read contracts, and to write one would delay all other requests. */
+/**
+ * The thread that writes guides and contracts. Only it loads the modules that read contracts, and to write one would delay all other
+ * requests.
+ */
 export function createPageThread(): PageThread {
   return new SupervisedThread({
     file: threadFile('operate/discovery/guideThread'),
-    task: 'writes guides',
+    task: 'writes guides and contracts',
     workerData: () => ({ writesGuides: true }),
     worker: { execArgv: [] },
     answerMs,
@@ -127,24 +130,26 @@ async function render(
 export function bundleHandler(
   thread: PageThread,
   notice: (line: string) => void,
-): (contract: Contract, res: Response) => void {
+): (contract: Contract, res: Response, next: NextFunction) => void {
   /** File → the document. Each snapshot has its own: if a file changes, a reload follows. */
   const bundles = new Map<string, Promise<ResponseBody>>();
-  return (contract, res) => {
+  return (contract, res, next) => {
     const { file } = contract;
     const type = contractType(contract);
     const format = type === 'application/json' ? 'json' : 'yaml';
     const body = bundles.get(file) ?? bundle(thread, file, format);
     bundles.set(file, body);
-    body.then(
-      (bytes) => send(res, bytes, type),
-      (error: unknown) => {
-        notice(`The contract ${file} cannot be served: ${error instanceof Error ? error.message : String(error)}`);
-        // The next request tries again.
-        bundles.delete(file);
-        sendProblem(res, 'CONTRACT_UNREADABLE', 'The contract cannot be read at the moment.');
-      },
-    );
+    body
+      .then(
+        (bytes) => send(res, bytes, type),
+        (error: unknown) => {
+          notice(`The contract ${file} cannot be served: ${error instanceof Error ? error.message : String(error)}`);
+          // The next request tries again.
+          bundles.delete(file);
+          sendProblem(res, 'CONTRACT_UNREADABLE', 'The contract cannot be read at the moment.');
+        },
+      )
+      .catch(next);
   };
 }
 

@@ -195,8 +195,8 @@ const refusedOnPurpose: readonly ProblemCode[] = [
 ];
 
 /**
- * The problems with which the gateway itself refuses what a client has sent. Settings decide it, such as a timeout, a limit or an adapter,
- * so an edit may be the cause. The same statuses of a backend follow from what clients send.
+ * The problems with which the gateway itself refuses what a client has sent. Settings have a part in it, such as a timeout, a limit or an
+ * adapter, so an edit may be the cause. The same statuses of a backend follow from what clients send.
  */
 const refusedBySettings: readonly ProblemCode[] = [
   'BAD_REQUEST',

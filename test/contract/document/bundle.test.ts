@@ -54,7 +54,7 @@ it('takes no file from outside the folder of the contract', () => {
   expect(bundledText(join(folder, 'api/api.yaml'), 'yaml')).not.toContain('marker');
 });
 
-it('keeps the references below an $id, which are relative to it', () => {
+it('keeps the references below an $id, because #/… would be relative to it', () => {
   const folder = folderOfSeveralFiles({
     'api.yaml':
       "openapi: 3.1.0\npaths: {}\nx-a: { $ref: 'other.yaml' }\nx-b: { $id: 'https://a.example/', $ref: 'other.yaml' }\n",
@@ -62,4 +62,29 @@ it('keeps the references below an $id, which are relative to it', () => {
   });
   const document = parsed(bundledText(join(folder, 'api.yaml'), 'yaml'));
   expect([document['x-a'].$ref, document['x-b'].$ref]).toEqual(['#/x-files/other.yaml', 'other.yaml']);
+});
+
+it('has the files that only a discriminator or a $dynamicRef names, and no name of a schema in place of a file', () => {
+  const folder = folderOfSeveralFiles({
+    'api.yaml': `openapi: 3.1.0
+paths: {}
+components:
+  schemas:
+    cat.yaml: { type: object }
+    Pet:
+      type: object
+      properties: { propertyName: { type: string }, mapping: { $ref: 'mapping.yaml' } }
+      discriminator: { propertyName: kind, mapping: { dog: 'pets/dog.yaml', cat: cat.yaml, bird: Bird } }
+      x-tree: { $dynamicRef: 'tree.yaml#node' }
+`,
+    'cat.yaml': 'type: string\n',
+    'pets/dog.yaml': 'type: object\n',
+    'mapping.yaml': 'type: object\n',
+    'tree.yaml': '$dynamicAnchor: node\n',
+  });
+  const { components, 'x-files': files } = parsed(bundledText(join(folder, 'api.yaml'), 'yaml'));
+  const { discriminator, properties, 'x-tree': tree } = components.schemas.Pet;
+  expect(discriminator.mapping).toEqual({ dog: '#/x-files/pets~1dog.yaml', cat: 'cat.yaml', bird: 'Bird' });
+  expect([properties.mapping.$ref, tree.$dynamicRef]).toEqual(['#/x-files/mapping.yaml', '#node']);
+  expect(Object.keys(files)).toEqual(expect.arrayContaining(['pets/dog.yaml', 'mapping.yaml', 'tree.yaml']));
 });

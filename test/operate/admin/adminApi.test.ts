@@ -9,7 +9,7 @@ import { eventually } from '../../support/eventually.ts';
 import { filesBelow } from '../../support/imports.ts';
 
 const document = JSON.parse(readFileSync('gateway/operate/admin/adminApi.json', 'utf8')) as {
-  paths: Record<string, Record<string, { responses: Record<string, object> }>>;
+  paths: Record<string, Record<string, { responses: Record<string, object>; parameters: { name: string }[] }>>;
 };
 const described = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.keys(methods).map((method) => `${method} ${path}`),
@@ -88,6 +88,7 @@ it('describes the answers of a gateway with every feature', async () => {
   await ask('post', '/api/plan', { routes_yaml: 'routes: 7' });
   await ask('post', '/api/plan', { routes_yaml: 7 });
   await ask('post', '/api/usage/names', { client: 'user-agent:old', name: 'New', was: 'Old' });
+  expect((await ask('post', '/api/usage/names', { client: 'user-agent:old', name: '', was: 'New' })).name).toBeNull();
   await ask('post', '/api/notify/test', {});
   await ask('post', '/api/brownouts/stop', { version: 'v1' });
   await ask('post', '/api/brownouts/stop', { version: 'v1', at: '2029-01-01T10:00:00Z' });
@@ -102,4 +103,16 @@ it('describes the answers of a gateway with every feature', async () => {
   await ask('post', '/api/fleet/forget', { name: 'a', reason: 'b' });
   // This gateway has no fleet: fleet.test.ts has these answers.
   expect(described.filter((operation) => !seen.has(operation))).toEqual(['get /api/fleet', 'post /api/fleet/forget']);
+});
+
+it('lists the parameters of a query', () => {
+  const parametersOf = (path: string) => document.paths[path]?.['get']?.parameters;
+  expect(parametersOf('/api/usage.csv')?.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['since', 'by', 'limit']),
+  );
+  expect(parametersOf('/api/versions/{version}/retirement')?.map(({ name }) => name)).toEqual([
+    'version',
+    'quiet',
+    'route',
+  ]);
 });
