@@ -3,6 +3,7 @@ import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { newTicketKeys } from '../../proxy/pipeline/certificate.ts';
+import { mergeRouteAnswers } from '../../usage/evidence/missingRoutes.ts';
 import type { ServingReport } from '../../usage/observability/report.ts';
 import type { ServeOptions, Serving } from './serving.ts';
 import { WorkerHandle } from './workerHandle.ts';
@@ -246,7 +247,18 @@ export class WorkerPool implements Serving {
 
   async #drainWorker(worker: WorkerHandle, ms: number): Promise<void> {
     this.#leaving.add(worker);
-    await worker.drain(ms, (report) => this.#totals.addFinal(report)).catch(() => worker.end(0));
+    const onFinal = (report: ServingReport): void => {
+      this.#totals.addFinal(report);
+      this.#passOn(report);
+    };
+    await worker.drain(ms, onFinal).catch(() => worker.end(0));
+  }
+
+  /** Tells the other workers what a worker that ends has observed. It may be the only one that knows. */
+  #passOn({ routeAnswers }: ServingReport): void {
+    if (routeAnswers === undefined || this.#isEnding) return;
+    const known = this.#restrictions?.routeAnswers;
+    void this.restrict({ routeAnswers: mergeRouteAnswers(known ? [known, routeAnswers] : [routeAnswers]) });
   }
 
   #replaceOnExit(worker: WorkerHandle): void {

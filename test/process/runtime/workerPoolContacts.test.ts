@@ -42,6 +42,19 @@ it('every worker ends the link that one worker has seen lead to a 404, and a new
   await eventually(async () => expect(await linksSent()).toBe(30));
 });
 
+it('a worker that ends at once tells the others which link leads to a 404', async () => {
+  const [v1, v2] = [await startBackend('/profile'), await startBackend('/other')];
+  const routes = { '/v1': { upstream: v1.url, deprecation: '2026-01-01' }, '/v2': v2.url };
+  const gateway = await startWorkers(2, routes, { log: { access: 'off' } });
+  await ask(gateway.port, get('/v2/profile'));
+  gateway.child.kill('SIGUSR2');
+  await gateway.printed(/rolling restart done/);
+  await eventually(async () => {
+    const responses = await Promise.all(Array.from({ length: 30 }, () => ask(gateway.port, get('/v1/profile'))));
+    expect(responses.flatMap((response) => valuesOf(response, 'link'))).toEqual([]);
+  });
+});
+
 it('a target is failing if its last contact failed in any worker', async () => {
   const gateway = await startWorkers(3, { '/v1': await refusedUrl() }, { log: { access: 'off' } });
   const targetOf = async () => {
