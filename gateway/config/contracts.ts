@@ -96,7 +96,9 @@ export function readContract(
   if ('reason' in content) return { problem: `cannot be read: ${content.reason}`, remedy: content.remedy };
   const contract = parsed.findOrParse(file, version, content, files);
   if (isUnusable(contract)) return contract;
-  const { files: contractFiles, paths, isSwagger, headers, ends } = contract;
+  const { paths, isSwagger, headers, ends } = contract;
+  // A contract that was kept may have been read by another name of the same file.
+  const contractFiles = [[file, content.digest] as const, ...contract.files.slice(1)];
   const digests = contractFiles.map(([, digest]) => digest);
   const digest = digests.length === 1 ? content.digest : digestOf(digests.join(' '));
   return { file, publish, digest, files: contractFiles, paths, isSwagger, headers, ends };

@@ -91,8 +91,8 @@ export class ContractFiles {
   }
 
   /**
-   * All local files that can be reached from `entry`, which is the first of them. An error is reported only when a `$ref` to the file is
-   * followed. `missing`: the paths at which there is no file.
+   * All local files that can be reached from `entry`, which is the first of them. A file that cannot be read is left out: the
+   * caller that follows a `$ref` to it gets the reason. `missing`: the paths at which there is no file.
    */
   localFilesFrom(entry: ContractFile): {
     readonly found: ReadonlyMap<ContractFile, SourceFile>;
