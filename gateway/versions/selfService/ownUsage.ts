@@ -1,5 +1,6 @@
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { rfc3339 } from '../../shared/instant.ts';
+import { evidenceOf } from '../../usage/callFacts.ts';
 import type { AcceptedUse, UsageQueries } from '../../usage/usageQueries.ts';
 import { type AnnouncedEnd, RouteEnds } from '../lifecycle/announcement.ts';
 import { guidePath } from '../lifecycle/guide.ts';
@@ -10,11 +11,11 @@ const maxRoutes = 200;
 
 /**
  * The JSON of `GET /versions/me`: the versions and routes that one client has called in the last 30 days. Of a version in the stage
- * active, it lists only routes whose end is announced. A version without listed routes is left out. Undefined: no backend has ever
- * accepted the client. `now`: epoch ms.
+ * active, it lists only routes whose end is announced. A version without listed routes is left out. Earlier calls than `counted_since` may
+ * be missing; null: the ledger is empty. Undefined: no backend has ever accepted the client. `now`: epoch ms.
  */
 export async function ownUsage(
-  queries: Pick<UsageQueries, 'acceptedUse'>,
+  queries: Pick<UsageQueries, 'acceptedUse' | 'coverage' | 'problem'>,
   snapshot: Snapshot,
   client: string,
   now: number,
@@ -29,7 +30,11 @@ export async function ownUsage(
     const listedUses = stageOf(version, now) === 'active' ? uses.filter(({ end }) => end !== undefined) : uses;
     return listedUses.length === 0 ? [] : [versionJson(version, snapshot, client, listedUses, now)];
   });
-  return `${JSON.stringify({ since: rfc3339(since), until: rfc3339(now), versions }, null, 2)}\n`;
+  const { countedSince } = await evidenceOf(queries, { version: undefined, now, quiet: periodMs, since });
+  // Rounded up: from a second before it, calls may be missing.
+  const countedSecond = countedSince === undefined ? undefined : Math.ceil(countedSince / 1000) * 1000;
+  const period = { since: rfc3339(since), until: rfc3339(now), counted_since: rfc3339(countedSecond) ?? null };
+  return `${JSON.stringify({ ...period, versions }, null, 2)}\n`;
 }
 
 /** `end`: undefined if no end of the route is announced. */

@@ -15,8 +15,10 @@ export interface Call {
   readonly from: number;
   /** Infinity while it is open. */
   until: number;
-  /** False: no gateway has received it. */
-  readonly isAnswered: boolean;
+  /** Whether it was answered 410, without the backend. */
+  readonly isRefused: boolean;
+  /** For how long nobody answered, ms: no gateway has received the call. Undefined: it was answered. */
+  readonly outage?: number;
 }
 
 interface OpenCall {
@@ -27,6 +29,8 @@ interface OpenCall {
 /** A process that serves. It marks calls and counts them as a real one does, without sockets. */
 export class ServingProcess {
   readonly number: number;
+  /** Since when it does not answer, by its clock. Its calls stay open, and it takes no others. */
+  hangsSince: number | undefined;
   readonly #marks: VersionCallMarks;
   readonly #requests: ReadonlyMap<string, VersionRequests>;
   readonly #open = new Map<Call, OpenCall>();
@@ -74,7 +78,8 @@ export class ServingProcess {
     const exchange = { inFlightIndex: -1, now, identify, activeSnapshot: { snapshot: this.#snapshot } };
     const active = { version: configured, requests } as unknown as ActiveVersion;
     if (now >= requests.nextMarkAt) this.#marks.onCall(exchange as unknown as Exchange, active);
-    const call = { version, client, from: machine.now, until: Number.POSITIVE_INFINITY, isAnswered: true };
+    const isRefused = configured.retired;
+    const call = { version, client, from: machine.now, until: Number.POSITIVE_INFINITY, isRefused };
     this.#open.set(call, { exchange: exchange as unknown as InFlight, isCounted: false });
     requests.addInFlight(exchange as unknown as InFlight);
     return call;
@@ -120,8 +125,7 @@ export class ServingProcess {
     this.#open.delete(call);
   }
 
-  #count({ version, client }: Call, open: OpenCall): void {
-    const isRefused = this.#snapshot.versions.get(version)?.retired === true;
+  #count({ version, client, isRefused }: Call, open: OpenCall): void {
     const requests = open.isCounted ? 0 : 1;
     const outcome = isRefused ? { served: 0, refused: requests, errors: requests, accepted: 0 } : {};
     this.#rows.push(row(version, nameOf(client), machine.clock.now(), { requests, ...outcome }));

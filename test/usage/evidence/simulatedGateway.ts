@@ -6,10 +6,10 @@ import { CallMarker, CallMarks } from '../../../gateway/usage/ledger/callMarks.t
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
 import { makeMarkFile, markFileOf, spareMarkFileOf } from '../../../gateway/usage/ledger/markFile.ts';
 import { SqliteStore } from '../../../gateway/usage/ledger/store.ts';
-import type { VersionReport } from '../../../gateway/usage/observability/report.ts';
+import type { VersionReport, WorkerReport } from '../../../gateway/usage/observability/report.ts';
 import type { LiveSources } from '../../../gateway/versions/retirement/liveFacts.ts';
 import { copyLedger } from '../../support/ledgerCopy.ts';
-import { coverTenDays } from '../../support/ledgerWith.ts';
+import { coverTenDays, day, row } from '../../support/ledgerWith.ts';
 import { machine } from './machine.ts';
 import { type Call, ServingProcess } from './servingProcess.ts';
 
@@ -25,7 +25,7 @@ SqliteStore.prototype.transaction = function (...args) {
   return transaction.apply(this, args);
 };
 
-const retention = 400 * 24 * 3_600_000;
+const retention = 400 * day;
 // How often a process counts the requests that are open, and the gateway writes its ledger.
 const beatMs = 5_000;
 
@@ -69,7 +69,7 @@ export class SimulatedGateway {
 
   /** `skew`: how far the clock is off, ms. */
   start(skew: number, workers: number): void {
-    this.events.push(`run with ${workers} processes, clock ${skew / 1000} s, ${this.#ignored}`);
+    this.events.push(`run with ${workers} processes, clock ${skew / 1000} s, ${this.#configured}`);
     machine.skew = skew;
     const { clock } = machine;
     const marks = CallMarks.open(this.store, clock.now());
@@ -87,7 +87,7 @@ export class SimulatedGateway {
     }
     machine.now += ms - beatMs + 1_000;
     // What the processes count now arrives later, or never.
-    for (const process of this.#run.processes) process.countOpen();
+    for (const process of this.#answering) process.countOpen();
     this.#run.ledger.add([]);
     machine.now += beatMs - 1_000;
   }
@@ -99,9 +99,11 @@ export class SimulatedGateway {
   }
 
   reload(snapshot: Snapshot): void {
+    // A process that hangs would serve with the former configuration.
+    this.resume();
     this.flush();
     this.snapshot = snapshot;
-    this.events.push(`reload, ${this.#ignored}`);
+    this.events.push(`reload, ${this.#configured}`);
     for (const process of this.#run?.processes ?? []) process.apply(snapshot);
     this.#run?.ledger.configure({ store: this.store, retention, unmarked: this.#unmarked });
   }
@@ -113,23 +115,45 @@ export class SimulatedGateway {
     this.events.push(`${isLong ? 'long call' : 'call'} ${version} by ${client}`);
     const call = process.begin(version, client);
     this.calls.push(call);
-    if (!isLong) process.finish(call);
+    if (!isLong || call.isRefused) process.finish(call);
   }
 
-  /** Nobody answers, and nobody counts it. */
-  attempt(version: string): void {
+  /** Nobody answers, and nobody counts it. `outage`: for how long nobody answers, ms. */
+  attempt(version: string, outage: number): void {
     this.events.push(`attempt ${version}`);
-    this.calls.push({ version, client: 'a', from: machine.now, until: machine.now, isAnswered: false });
+    this.calls.push({ version, client: 'a', from: machine.now, until: machine.now, isRefused: false, outage });
   }
 
   finishLongCalls(): void {
     this.events.push('long calls end');
-    for (const process of this.#run?.processes ?? []) process.finishAll();
+    for (const process of this.#answering) process.finishAll();
   }
 
+  /** @returns whether all processes have answered */
   flush(): boolean {
-    for (const process of this.#run?.processes ?? []) this.#flush(process);
-    return true;
+    const answering = this.#answering;
+    for (const process of answering) this.#flush(process);
+    return answering.length === (this.#run?.processes.length ?? 0);
+  }
+
+  /** A worker answers no more. If it is the only process, the gateway cannot be asked either. */
+  hang(random: () => number): void {
+    const process = this.#one(random);
+    if (process === undefined || (this.#run?.processes.length ?? 0) < 2) return;
+    this.events.push(`a worker hangs with ${process.unflushed} calls in memory`);
+    process.hangsSince = machine.clock.now();
+  }
+
+  resume(): void {
+    for (const process of this.#run?.processes ?? []) {
+      if (process.hangsSince === undefined) continue;
+      this.events.push('a worker answers again');
+      process.hangsSince = undefined;
+    }
+  }
+
+  get hangs(): boolean {
+    return this.#run?.processes.some(({ hangsSince }) => hangsSince !== undefined) === true;
   }
 
   fillDisk(isFull: boolean): void {
@@ -141,7 +165,7 @@ export class SimulatedGateway {
   /** A worker ends, and another one takes its place. */
   endWorker(random: () => number, how: 'killed' | 'drained'): void {
     const run = this.#run;
-    const process = this.#one(random);
+    const process = how === 'drained' ? this.#one(random) : oneOf(run?.processes ?? [], random);
     if (run === undefined || process === undefined || run.processes.length < 2) return;
     this.events.push(`a worker is ${how} with ${process.unflushed} calls in memory`);
     this.#endProcess(process, how);
@@ -150,7 +174,8 @@ export class SimulatedGateway {
 
   end(): void {
     this.events.push('clean end');
-    for (const process of this.#run?.processes ?? []) this.#endProcess(process, 'drained');
+    for (const process of this.#run?.processes ?? [])
+      this.#endProcess(process, process.hangsSince === undefined ? 'drained' : 'killed');
     this.#run?.ledger.close();
     this.#run = undefined;
   }
@@ -227,7 +252,7 @@ export class SimulatedGateway {
 
   /** What the running gateway can be asked. */
   get sources(): LiveSources {
-    const report = async () => ({ versions: this.#reports(), workers: [] });
+    const report = async () => ({ versions: this.#reports(), workers: this.#workers() });
     return { flush: async () => this.flush(), report, ledger: this.#run?.ledger, fleet: undefined };
   }
 
@@ -244,17 +269,22 @@ export class SimulatedGateway {
     return this.snapshot.retire.ignoreClients;
   }
 
-  get #ignored(): string {
-    return this.#unmarked.length > 0 ? 'probes are ignored' : 'nobody is ignored';
+  get #configured(): string {
+    const retired = this.snapshot.sortedVersions.filter((one) => one.retired).map(({ name }) => name);
+    return `${this.#unmarked.length > 0 ? 'probes are ignored' : 'nobody is ignored'}, ${retired.join(' and ')} retired`;
+  }
+
+  get #answering(): readonly ServingProcess[] {
+    return this.#run?.processes.filter(({ hangsSince }) => hangsSince === undefined) ?? [];
   }
 
   #newProcess(number: number, marks: CallMarks): ServingProcess {
     return new ServingProcess({ files: marks.files, process: number }, this.snapshot);
   }
 
+  /** One that answers. */
   #one(random: () => number): ServingProcess | undefined {
-    const processes = this.#run?.processes ?? [];
-    return processes[Math.floor(random() * processes.length)];
+    return oneOf(this.#answering, random);
   }
 
   #flush(process: ServingProcess): void {
@@ -275,11 +305,15 @@ export class SimulatedGateway {
 
   /** As the process that owns the ledger reports it. It does not tell when a version was last called: the ledger has to know. */
   #reports(): VersionReport[] {
-    const processes = this.#run?.processes ?? [];
     return [...this.snapshot.versions.keys()].map((name) => {
-      const inFlight = processes.reduce((sum, process) => sum + process.openCalls(name), 0);
+      const inFlight = this.#answering.reduce((sum, process) => sum + process.openCalls(name), 0);
       return { name, inFlight, waiting: 0, lastInFlight: undefined, targets: [] };
     });
+  }
+
+  #workers(): WorkerReport[] {
+    const processes = this.#run?.processes ?? [];
+    return processes.map(({ number, hangsSince }) => ({ pid: number, since: 0, unresponsiveSince: hangsSince }));
   }
 
   /** The file is as it was made, in the same place on the disk. */
@@ -306,10 +340,15 @@ export class SimulatedGateway {
   }
 }
 
-/** A ledger from which the ledgers of all histories are copied: its gateway has served for ten days without a call. */
+function oneOf(processes: readonly ServingProcess[], random: () => number): ServingProcess | undefined {
+  return processes[Math.floor(random() * processes.length)];
+}
+
+/** A ledger from which the ledgers of all histories are copied: its gateway has served for ten days, and had two calls. */
 export function coveredTemplate(folder: string, now: number): string {
   const store = join(folder, 'template', 'usage.db');
-  coverTenDays(store, now);
+  const calls = [row('v4', 'x-client-id:b', now - 10 * day), row('v1', 'x-client-id:a', now - 5 * day)];
+  coverTenDays(store, now, calls);
   const marks = CallMarks.open(store, now);
   Ledger.open({ store, retention }, { clock: { now: () => now }, marks }).close();
   return store;

@@ -74,6 +74,8 @@ describe('GET /versions/me', () => {
     expect(await response.json()).toEqual({
       since: '2026-10-19T12:00:00Z',
       until: '2026-11-18T12:00:00Z',
+      // The ledger covers ten days.
+      counted_since: '2026-11-08T12:00:00Z',
       versions: [
         {
           version: 'v1',
