@@ -51,7 +51,7 @@ export interface CountedGateway {
   fillDisk(): void;
   freeDisk(): void;
   /** Makes the disk read-only, or writable again. Only while the gateway does not run. */
-  setReadOnly(isReadOnly: boolean): void;
+  setReadOnly(isReadOnly: boolean): Promise<void>;
   /** Changes the clock of the gateway by `ms`, also while it runs. */
   setClock(ms: number): void;
   ledger(): Promise<{ readonly problem: string | null; readonly heldRows: number }>;
@@ -250,8 +250,11 @@ export async function countedGateway({
     freeDisk: () => {
       if (existsSync(join(disk, 'filler'))) rmSync(join(disk, 'filler'));
     },
-    setReadOnly: (isReadOnly) => {
-      if (hasOwnDisk) execFileSync('mount', ['-o', `remount,${isReadOnly ? 'ro' : 'rw'}`, disk]);
+    setReadOnly: async (isReadOnly) => {
+      if (!hasOwnDisk) return;
+      // The kernel closes the files of a killed process a moment after its end. Until then, the disk is busy.
+      const options = ['-o', `remount,${isReadOnly ? 'ro' : 'rw'}`, disk];
+      await eventually(() => execFileSync('mount', options, { stdio: 'ignore' }));
     },
     setClock: (ms) => clock.set(ms),
     ledger: async () => {

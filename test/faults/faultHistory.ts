@@ -1,4 +1,4 @@
-import { Random } from './random.ts';
+import { Random } from '../support/random.ts';
 
 // Generated histories of a gateway: calls, faults of its processes, its disk, its clock and its files, and restarts. The same seed
 // makes the same events.

@@ -137,14 +137,14 @@ describe('calls that were not counted', () => {
     const gateway = await startCovered({ workers });
     if (!gateway.hasOwnDisk) return;
     await gateway.end('SIGTERM');
-    gateway.setReadOnly(true);
+    await gateway.setReadOnly(true);
     await gateway.start();
     expect(gateway.stderr()).toMatch(
       /usage\.db\.calls cannot be written: the disk is read-only\. {2}Calls are marked in /,
     );
     expect(await gateway.call('v1')).toBe(200);
     await gateway.end('SIGKILL');
-    gateway.setReadOnly(false);
+    await gateway.setReadOnly(false);
     await gateway.start();
     await expectNoYes(gateway, 'v1');
     expect((await gateway.verdict('v2')).answer).toBe('yes');

@@ -1,5 +1,5 @@
+import type { Random } from '../support/random.ts';
 import { hostile, insertions } from './hostile.ts';
-import type { Random } from './random.ts';
 
 /** The text has one latin1 character per byte, so that a mutation can also break the encoding. */
 type Mutation = (text: string, random: Random) => string;

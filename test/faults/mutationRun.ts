@@ -7,8 +7,8 @@ import { loadSnapshot } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
 import type { ReloadOutcome } from '../../gateway/operate/admin/operations.ts';
 import { startGateway } from '../../gateway/process/runtime/gateway.ts';
+import { Random } from '../support/random.ts';
 import { mutate } from './mutate.ts';
-import { Random } from './random.ts';
 import { watchdog } from './watchdog.ts';
 
 /** The CPU time of loading one file. A file that needs more would let an edit block the gateway. */

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { seedOfRun } from '../support/random.ts';
 import { reloadMutants } from './mutationRun.ts';
-import { seedOfRun } from './random.ts';
 
 it('random changes of routes.yaml are loaded, or rejected with a list of faults and without effect', async () => {
   const seed = seedOfRun();

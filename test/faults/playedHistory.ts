@@ -153,7 +153,7 @@ class World {
     gateway.setClock(0);
     if (this.#isReadOnly) {
       await gateway.end('SIGKILL');
-      this.#setReadOnly(false);
+      await this.#setReadOnly(false);
     }
     if (!gateway.isRunning) await start(gateway);
   }
@@ -169,9 +169,9 @@ class World {
     copy(this.#backup, disk, how === 'ledger only' ? ['.calls'] : []);
   }
 
-  #setReadOnly(isReadOnly: boolean): void {
+  async #setReadOnly(isReadOnly: boolean): Promise<void> {
     if (isReadOnly === this.#isReadOnly || this.#gateway.isRunning) return;
-    this.#gateway.setReadOnly(isReadOnly);
+    await this.#gateway.setReadOnly(isReadOnly);
     this.#isReadOnly = isReadOnly;
   }
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { type PlainRequest, parsePlainRequest } from '../../gateway/http1/plainRequest.ts';
-import { Random } from '../faults/random.ts';
+import { Random } from '../support/random.ts';
 import { otherRequests, plainRequests } from './requestCorpus.ts';
 
 /** The parser that node:http uses, without its streams. Undocumented. */

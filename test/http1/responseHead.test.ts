@@ -6,7 +6,7 @@ import {
   parseTrailers,
   ResponseHeads,
 } from '../../gateway/http1/responseHead.ts';
-import { Random } from '../faults/random.ts';
+import { Random } from '../support/random.ts';
 import { randomHeads } from './responseHeads.ts';
 
 function head(...lines: string[]): ReturnType<typeof parseResponseHead> {

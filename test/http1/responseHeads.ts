@@ -1,4 +1,4 @@
-import type { Random } from '../faults/random.ts';
+import type { Random } from '../support/random.ts';
 
 const statusLines = [200, 201, 204, 301, 304, 404, 503].map((status) => `HTTP/1.1 ${status} Reason`);
 const fieldLines = [

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { reloadMutants } from '../faults/mutationRun.ts';
-import { seedOfRun } from '../faults/random.ts';
+import { seedOfRun } from '../support/random.ts';
 
 const count = Number(process.env['MUTANTS'] ?? 100_000);
 

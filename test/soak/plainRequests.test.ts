@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { seedOfRun } from '../faults/random.ts';
 import { compareMutants } from '../http1/requestFuzz.ts';
+import { seedOfRun } from '../support/random.ts';
 
 const count = Number(process.env['MUTANTS'] ?? 10_000_000);
 

@@ -9,10 +9,10 @@ import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { temporaryFolder } from '../config/temporary.ts';
-import { Random, seedOfRun } from '../faults/random.ts';
 import { makePair, type Pair } from '../support/certificates.ts';
 import { settled } from '../support/eventually.ts';
 import { startTestGateway } from '../support/gateway.ts';
+import { Random, seedOfRun } from '../support/random.ts';
 
 // Every exchange has bodies of its own in both directions at once. Connections share buffers in the gateway, so a byte that is
 // overwritten before it is sent shows as a difference.

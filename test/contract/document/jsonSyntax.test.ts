@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { findJsonError } from '../../../gateway/contract/document/jsonSyntax.ts';
-import { randomFrom, randomJson } from './random.ts';
+import { randomFrom } from '../../support/random.ts';
+import { randomJson } from './randomJson.ts';
 
 it.each([
   ['', 0],

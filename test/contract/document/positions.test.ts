@@ -11,7 +11,8 @@ import {
 } from '../../../gateway/contract/document/located.ts';
 import { positionsOf } from '../../../gateway/contract/document/positions.ts';
 import { isMap } from '../../../gateway/shared/json.ts';
-import { randomFrom, randomJson } from './random.ts';
+import { randomFrom } from '../../support/random.ts';
+import { randomJson } from './randomJson.ts';
 
 function at(file: ContractFile, ...keys: (string | number)[]): string {
   const { place } = keys.reduce<Located>(below, rootOf(file));

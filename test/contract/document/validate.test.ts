@@ -4,7 +4,8 @@ import { Documents } from '../../../gateway/contract/document/documents.ts';
 import { pointerOf } from '../../../gateway/contract/document/located.ts';
 import { contractFaults } from '../../../gateway/contract/document/validate.ts';
 import { CompareError } from '../../../gateway/contract/failure.ts';
-import { randomFrom, randomJson } from './random.ts';
+import { randomFrom } from '../../support/random.ts';
+import { randomJson } from './randomJson.ts';
 
 const info = 'openapi: 3.1.0\ninfo: { title: Drinks, version: "1" }\n';
 

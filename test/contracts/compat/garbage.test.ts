@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { CompareError } from '../../../gateway/contract/failure.ts';
 import { cases } from '../../support/cases.ts';
+import { Random } from '../../support/random.ts';
 import { findingsBetween } from './support/comparing.ts';
 import { contractPairs } from './support/contractPairs.ts';
-import { Dice } from './support/dice.ts';
 import { mutated, mutations } from './support/mutations.ts';
 import { type Draft, randomContract } from './support/randomContract.ts';
 
@@ -17,15 +17,15 @@ const junk: readonly unknown[] = [
 ];
 
 /** The contract with one value replaced by another of any type. */
-function spoiled(contract: Draft, dice: Dice): unknown {
+function spoiled(contract: Draft, dice: Random): unknown {
   const copy: unknown = structuredClone(contract);
   let at = copy;
   for (;;) {
     if (typeof at !== 'object' || at === null || Object.keys(at).length === 0) return copy;
-    const key = dice.pick(Object.keys(at));
+    const key = dice.of(Object.keys(at));
     const inner: unknown = Reflect.get(at, key);
     if (dice.happens(0.15) || typeof inner !== 'object' || inner === null) {
-      Reflect.set(at, key, structuredClone(dice.pick(junk)));
+      Reflect.set(at, key, structuredClone(dice.of(junk)));
       return copy;
     }
     at = inner;
@@ -37,7 +37,7 @@ describe('a contract with invalid parts', () => {
     const seeds = cases(100, 300);
     let compared = 0;
     for (let seed = 0; seed < seeds; seed += 1) {
-      const dice = new Dice(seed);
+      const dice = new Random(seed);
       const contract = randomContract(seed % 20);
       const [old, now] = [spoiled(contract, dice), spoiled(contract, dice)];
       for (const [one, other] of [
@@ -59,7 +59,7 @@ describe('a contract with invalid parts', () => {
 
   it('is still equal to itself', () => {
     for (let seed = 0; seed < cases(40, 100); seed += 1) {
-      const contract = spoiled(randomContract(seed % 20), new Dice(seed));
+      const contract = spoiled(randomContract(seed % 20), new Random(seed));
       try {
         expect(findingsBetween(contract, structuredClone(contract)), `seed ${seed}`).toEqual([]);
       } catch (error) {
@@ -107,10 +107,10 @@ describe('a reverted addition', () => {
     const seeds = cases(40, 120);
     let tried = 0;
     for (let seed = 0; seed < seeds; seed += 1) {
-      const dice = new Dice(seed);
+      const dice = new Random(seed);
       const contract = randomContract(seed % 30);
-      const { apply } = dice.pick(mutations);
-      const changed = mutated(contract, apply, seed, dice.pick(['In', 'Out']));
+      const { apply } = dice.of(mutations);
+      const changed = mutated(contract, apply, seed, dice.of(['In', 'Out']));
       const [finding] = changed ? findingsBetween(contract, changed) : [];
       const opposite = opposites[finding?.rule ?? ''];
       // Another type is a type change in both directions.

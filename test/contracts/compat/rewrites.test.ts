@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { cases } from '../../support/cases.ts';
+import { Random } from '../../support/random.ts';
 import { findingsBetween } from './support/comparing.ts';
-import { Dice } from './support/dice.ts';
 import { mutated, mutations } from './support/mutations.ts';
 import { type Draft, randomContract } from './support/randomContract.ts';
 import { type Contract, type Rewrite, rewrites } from './support/rewrites.ts';
@@ -11,7 +11,7 @@ const seeds = Array.from({ length: cases(4, 8) }, (_unused, seed) => seed);
 
 function rewritten(contract: Draft, rewrite: Rewrite, seed: number): unknown {
   const copy = structuredClone(contract);
-  return rewrite(copy as Draft & Contract, new Dice(seed)) ?? copy;
+  return rewrite(copy as Draft & Contract, new Random(seed)) ?? copy;
 }
 
 // A rewrite may be reported as equivalent.
@@ -38,7 +38,7 @@ function changesOf(side: 'In' | 'Out'): readonly Change[] {
   if (known) return known;
   const all = seeds.flatMap((seed) => {
     const contract = randomContract(seed);
-    const { apply, name } = new Dice(seed).pick(mutations);
+    const { apply, name } = new Random(seed).of(mutations);
     const changed = mutated(contract, apply, seed, side);
     return changed ? [{ seed, name, contract, changed, findings: breaksAndWidens(contract, changed) }] : [];
   });

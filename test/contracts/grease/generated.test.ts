@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { greasePlanOf } from '../../../gateway/contracts/grease/greasePlan.ts';
 import { linkedNodes, withUnknownMembers } from '../../../gateway/contracts/grease/splice.ts';
 import { cases } from '../../support/cases.ts';
+import { Random } from '../../support/random.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -15,18 +16,8 @@ interface Generated extends Expected {
   readonly schema: Schema;
 }
 
-/** Mulberry32: the same seed gives the same schemas on every machine. */
-function randomFrom(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
-const random = randomFrom(20_270_201);
+const source = new Random(20_270_201);
+const random = (below: number): number => source.below(below);
 const names = ['a', 'b', 'é', 'x"y', '__proto__', 'constructor', 'items', 'x_grease_none'];
 const kinds = ['open', 'open', 'closed', 'map', 'free', 'described map', 'limited'] as const;
 

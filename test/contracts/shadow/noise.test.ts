@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ResponsePair } from '../../../gateway/contracts/shadow/compare/sample.ts';
-import { assessed, contract, json, pairOf, raw, seededRandom } from './pairs.ts';
+import { randomFrom } from '../../support/random.ts';
+import { assessed, contract, json, pairOf, raw } from './pairs.ts';
 
 const text = { type: 'string' };
 const drink = {
@@ -41,7 +42,7 @@ function randomPage(random: () => number, index: number): unknown {
 }
 
 function* pairs(count: number, seed: number, control = 0): Iterable<ResponsePair> {
-  const random = seededRandom(seed);
+  const random = randomFrom(seed);
   for (let index = 0; index < count; index += 1) {
     const make = () => json(randomPage(random, index));
     yield pairOf(make(), make(), { at: index });
@@ -70,7 +71,7 @@ describe('responses of the same version', () => {
   });
 
   it('raise no alarm if they are errors or answer with another status at random', () => {
-    const random = seededRandom(7);
+    const random = randomFrom(7);
     const some = Array.from({ length: 1_000 }, () => {
       const one = () =>
         random() < 0.1 ? json({ title: 'x' }, random() < 0.5 ? 404 : 500) : json(randomPage(random, 1));
@@ -80,14 +81,14 @@ describe('responses of the same version', () => {
   });
 
   it('raise no alarm if they violate their contract at random', () => {
-    const random = seededRandom(8);
+    const random = randomFrom(8);
     const bad = () => json({ items: [{ id: random() < 0.3 ? 'x' : 1, name: random() < 0.3 ? null : 'n' }] });
     const some = Array.from({ length: 1_000 }, () => pairOf(bad(), bad()));
     expect(assessed(contract(page), contract(page), some).alarms).toEqual([]);
   });
 
   it('raise no alarm if lists have another length', () => {
-    const random = seededRandom(9);
+    const random = randomFrom(9);
     const list = (length: number) =>
       json({
         items: Array.from({ length }, () =>

@@ -1,16 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ComparedResponse } from '../../../gateway/contracts/shadow/compare/sample.ts';
-import {
-  assessed,
-  type ContractOptions,
-  contract,
-  type JsonSchema,
-  json,
-  jsonResponse,
-  pairOf,
-  raw,
-  seededRandom,
-} from './pairs.ts';
+import { randomFrom } from '../../support/random.ts';
+import { assessed, type ContractOptions, contract, type JsonSchema, json, jsonResponse, pairOf, raw } from './pairs.ts';
 
 const text = { type: 'string' };
 const number = { type: 'number' };
@@ -337,7 +328,7 @@ describe('responses of the same version', () => {
 
   it.each(varied)('raise no alarm with or without a contract: %s', (_name, schema, make, options) => {
     for (const one of [contract(schema, options), contract(undefined)]) {
-      const random = seededRandom(17);
+      const random = randomFrom(17);
       const pairs = Array.from({ length: 300 }, (_one, index) =>
         pairOf(json(make(random, index)), json(make(random, index))),
       );

@@ -8,7 +8,7 @@ import { Postgres } from '../../../gateway/operate/fleet/postgres.ts';
 import { migrate, schemaName } from '../../../gateway/operate/fleet/schema.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { runIn } from '../../process/cli/io.ts';
-import { okAnswer, startBackend } from '../../support/backend.ts';
+import { type Answer, type Backend, okAnswer, startBackend } from '../../support/backend.ts';
 import { eventually } from '../../support/eventually.ts';
 import { day, ledgerWith, row } from '../../support/ledgerWith.ts';
 import type { PostgresServer } from '../../support/postgres.ts';
@@ -23,23 +23,26 @@ export interface Fleet {
   readonly store: string;
   readonly routes: Readonly<Record<string, unknown>>;
   readonly upstream: string;
+  readonly backend: Backend;
   start(name: string, options?: Partial<Parameters<typeof startFleetGateway>[0]>): Promise<FleetGateway>;
 }
 
-/** A store whose ledger covers two days without a call of /v1. */
-export async function createFleet(server: Pick<PostgresServer, 'database'>): Promise<Fleet> {
+/** A store whose ledger covers two days without a call of /v1. `script`: what the backend answers. */
+export async function createFleet(server: Pick<PostgresServer, 'database'>, script: Answer = okAnswer): Promise<Fleet> {
   const store = await server.database();
   const { file, ledger } = ledgerWith([row('v2', 'user-agent:curl', Date.now())], Date.now() - 2 * day);
   ledger.close();
   const postgres = await Postgres.open({ store, passwordFile: undefined });
   await importLedger(postgres, file);
   await postgres.close();
-  const { url: upstream } = await startBackend(() => okAnswer);
+  const backend = await startBackend(script);
+  const { url: upstream } = backend;
   const routes = { '/v1': { upstream, deprecation: '2026-01-01', sunset: '2026-02-01' }, '/v2': upstream };
   return {
     store,
     routes,
     upstream,
+    backend,
     start: (name, options = {}) => startFleetGateway({ store, name, routes, settings, ...options }),
   };
 }

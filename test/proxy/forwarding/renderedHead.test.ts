@@ -6,8 +6,8 @@ import {
   type ResponsePlan,
   responseFields,
 } from '../../../gateway/proxy/forwarding/responseFields.ts';
-import { Random } from '../../faults/random.ts';
 import { randomHeads } from '../../http1/responseHeads.ts';
+import { Random } from '../../support/random.ts';
 
 const sunset = 'Fri, 30 Jun 2028 23:59:59 GMT';
 const deprecatedAt = Date.parse('2026-06-30T00:00:00Z');

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { Random } from '../../faults/random.ts';
 import { otherRequests, plainRequests } from '../../http1/requestCorpus.ts';
 import { randomHeads } from '../../http1/responseHeads.ts';
 import { type Answer, answer, startBackend } from '../../support/backend.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startTestGateway } from '../../support/gateway.ts';
+import { Random } from '../../support/random.ts';
 import { chunked, connectTo, get, message, post, type RawClient } from '../../support/rawClient.ts';
 
 // The same bytes are sent to a gateway with the fast lane and to one without it. Clients and backends must not see a

@@ -8,6 +8,7 @@ import {
   type TargetUse,
   TargetUses,
 } from '../../../gateway/proxy/upstream/targetLimits.ts';
+import { Random } from '../../support/random.ts';
 
 const tls = { ca: undefined, servername: undefined, verify: true };
 const target = (): Target => new Target('http://127.0.0.1:3001', tls, undefined, 0);
@@ -36,15 +37,6 @@ it.each([
 );
 
 describe('requests at a target', () => {
-  // A small generator, so that a failure can be repeated.
-  const randomFrom = (seed: number) => {
-    let state = seed;
-    return (below: number): number => {
-      state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
-      return Math.floor((state / 2 ** 31) * below);
-    };
-  };
-
   it.each([
     [1, 40, 1],
     [2, 40, 2],
@@ -55,7 +47,8 @@ describe('requests at a target', () => {
   ])(
     'never exceed the limit, and leave room for every version and every idle connection (seed %i)',
     (seed, limit, count) => {
-      const random = randomFrom(seed);
+      const source = new Random(seed);
+      const random = (below: number): number => source.below(below);
       const shared = target();
       const all = Array.from({ length: count }, () => new TargetUses());
       const guaranteed = guaranteedPlaces(limit, count);

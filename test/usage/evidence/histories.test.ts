@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { cases } from '../../support/cases.ts';
+import { Random } from '../../support/random.ts';
 import { machine } from './machine.ts';
 import {
   ignoringProbes,
@@ -38,17 +39,6 @@ const slight = 20 * second;
 /** The gateway may be stopped for this long within a quiet period. */
 const toleratedGap = quiet * toleratedShare;
 
-/** Random numbers from 0 to 1 that depend only on the seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Whether the calls show that a place is wrong. */
 function isWrong(yes: Yes, { calls, snapshot }: SimulatedGateway, slack: number): boolean {
   const isCounted = (client: string): boolean => !snapshot.retire.ignoreClients.includes(`x-client-id:${client}`);
@@ -63,9 +53,10 @@ interface Played {
 
 /** One history, and the answers in it. */
 async function play(seed: number, folder: string, template: string): Promise<Played> {
-  const random = randomFrom(seed);
-  const pick = <One>(...all: readonly One[]): One => all[Math.floor(random() * all.length)] as One;
-  const chance = (share: number): boolean => random() < share;
+  const source = new Random(seed);
+  const random = source.next;
+  const pick = <One>(...all: readonly One[]): One => source.of(all);
+  const chance = (share: number): boolean => source.happens(share);
   Object.assign(machine, { now: start, skew: 0, isDiskFull: false });
   machine.boot();
   const gateway = new SimulatedGateway(

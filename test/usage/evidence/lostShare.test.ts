@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type LostShare, lostShareJump } from '../../../gateway/usage/evidence/lostShare.ts';
-import { Random } from '../../faults/random.ts';
 import { cases } from '../../support/cases.ts';
+import { Random } from '../../support/random.ts';
 
 const share = (lost: number, requests: number): LostShare => ({ lost, requests });
 const atTheEnd = (before: LostShare, after: LostShare) => lostShareJump(before, after, true);

@@ -1,4 +1,4 @@
-import { Dice } from './dice.ts';
+import { Random } from '../../../support/random.ts';
 import { type Draft, schemasOf } from './randomContract.ts';
 
 export interface Mutation {
@@ -155,6 +155,6 @@ export function mutated(
   side: 'In' | 'Out',
 ): Draft | undefined {
   const copy = structuredClone(contract);
-  const places = new Dice(seed).shuffled(schemasOf(copy).filter(({ root }) => root.startsWith(side)));
+  const places = new Random(seed).shuffled(schemasOf(copy).filter(({ root }) => root.startsWith(side)));
   return places.some(({ schema }) => apply(schema)) ? copy : undefined;
 }

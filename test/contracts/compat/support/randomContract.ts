@@ -1,18 +1,18 @@
+import { Random } from '../../../support/random.ts';
 import type { Json } from './comparing.ts';
-import { Dice } from './dice.ts';
 
 export type Draft = Record<string, unknown>;
 
 /** Makes contracts of OpenAPI 3.1 in which requests and responses share no schema, and no two fields a name. */
 export function randomContract(seed: number): Draft {
-  return new Maker(new Dice(seed)).contract();
+  return new Maker(new Random(seed)).contract();
 }
 
 class Maker {
-  readonly #dice: Dice;
+  readonly #dice: Random;
   #names = 0;
 
-  constructor(dice: Dice) {
+  constructor(dice: Random) {
     this.#dice = dice;
   }
 
@@ -58,7 +58,7 @@ class Maker {
   #schema(depth: number, names: readonly string[]): Draft {
     const makers = [
       () => ({ type: 'string', minLength: 2, maxLength: 40 }),
-      () => ({ type: 'string', format: this.#dice.pick(['uuid', 'date-time']) }),
+      () => ({ type: 'string', format: this.#dice.of(['uuid', 'date-time']) }),
       () => ({ type: 'string', enum: ['red', 'green', 'blue'] }),
       () => ({ type: 'integer', minimum: 0, maximum: 99 }),
       () => ({ type: 'number' }),
@@ -66,7 +66,7 @@ class Maker {
       () => ({ type: 'boolean' }),
       () => ({ type: ['string', 'null'], maxLength: 30 }),
       () => ({ type: ['integer', 'string'] }),
-      () => ({ $ref: `#/components/schemas/${this.#dice.pick(names)}` }),
+      () => ({ $ref: `#/components/schemas/${this.#dice.of(names)}` }),
     ];
     const nesting = [
       () => ({ type: 'array', items: this.#schema(depth - 1, names), maxItems: 9 }),
@@ -75,7 +75,7 @@ class Maker {
       () => ({ oneOf: [this.#object(depth - 1, names), this.#object(depth - 1, names)] }),
       () => ({ allOf: [this.#object(depth - 1, names), this.#object(depth - 1, names)] }),
     ];
-    return this.#dice.pick<() => Draft>(depth > 0 ? [...makers, ...nesting, ...nesting] : makers)();
+    return this.#dice.of<() => Draft>(depth > 0 ? [...makers, ...nesting, ...nesting] : makers)();
   }
 
   #object(depth: number, names: readonly string[]): Draft {

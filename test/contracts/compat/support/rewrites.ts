@@ -1,8 +1,8 @@
-import type { Dice } from './dice.ts';
+import type { Random } from '../../../support/random.ts';
 import type { Draft } from './randomContract.ts';
 
 /** Writes a contract in another way; the contract is a copy that may be changed. */
-export type Rewrite = (contract: Contract, dice: Dice) => unknown;
+export type Rewrite = (contract: Contract, dice: Random) => unknown;
 
 export interface Contract {
   paths: Record<string, Draft>;
@@ -61,7 +61,7 @@ export const rewrites: Readonly<Record<string, Rewrite>> = {
     onSchemas(contract, (schema) => {
       const { type, ...others } = schema;
       if (!Array.isArray(type) || !type.includes('null')) return schema;
-      return { [dice.pick(['oneOf', 'anyOf'])]: [{ ...others, type: type[0] }, { type: 'null' }] };
+      return { [dice.of(['oneOf', 'anyOf'])]: [{ ...others, type: type[0] }, { type: 'null' }] };
     }),
   'null as a flag': (contract) =>
     onSchemas(contract, (schema) => {
@@ -83,7 +83,7 @@ export const rewrites: Readonly<Record<string, Rewrite>> = {
       return { ...others, anyOf: type.map((one) => ({ type: one })) };
     }),
   'a single alternative': (contract, dice) =>
-    onSchemas(contract, (schema) => ({ [dice.pick(['oneOf', 'anyOf', 'allOf'])]: [schema] })),
+    onSchemas(contract, (schema) => ({ [dice.of(['oneOf', 'anyOf', 'allOf'])]: [schema] })),
   'lists in another order': (contract, dice) => {
     onSchemas(contract, (schema) => {
       const lists = ['required', 'enum', 'oneOf', 'type'].filter((keyword) => Array.isArray(schema[keyword]));
@@ -178,7 +178,7 @@ function changedWithin(schema: Draft, change: (schema: Draft) => Draft): Draft {
   return change(copy);
 }
 
-function shuffleKeys(value: unknown, dice: Dice): unknown {
+function shuffleKeys(value: unknown, dice: Random): unknown {
   if (Array.isArray(value)) return value.map((item) => shuffleKeys(item, dice));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(

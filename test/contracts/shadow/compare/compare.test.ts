@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ContractResponses } from '../../../../gateway/contracts/shadow/compare/responses.ts';
-import { assessed, contract, type JsonSchema, json, jsonResponse, pairOf, seededRandom } from '../pairs.ts';
+import { randomFrom } from '../../../support/random.ts';
+import { assessed, contract, type JsonSchema, json, jsonResponse, pairOf } from '../pairs.ts';
 import { seededDifferences } from '../seeded.ts';
 
 const found = (
@@ -117,7 +118,7 @@ describe('a new version that breaks its own contract', () => {
 
   it('is not found if it breaks its contract as often, in longer lists', () => {
     const list = { type: 'array', items: object({ a: { enum: ['x'] } }) } as const;
-    const random = seededRandom(3);
+    const random = randomFrom(3);
     const items = (length: number) => json(Array.from({ length }, () => ({ a: random() < 0.03 ? 'y' : 'x' })));
     const pairs = Array.from({ length: 300 }, () => pairOf(items(5), items(50)));
     expect(assessed(contract(list), contract(list), pairs).alarms).toEqual([]);
@@ -144,7 +145,7 @@ describe('a contract that says nothing about the fields of an object', () => {
   });
 
   it('makes no difference of random keys', () => {
-    const random = seededRandom(5);
+    const random = randomFrom(5);
     const word = () => ['ann', 'bob', 'eve', 'joe', 'kim', 'lea', 'max'][Math.floor(random() * 7)] as string;
     const map = () => json({ [word()]: 1, [word()]: 'x' });
     const pairs = Array.from({ length: 500 }, () => pairOf(map(), map()));

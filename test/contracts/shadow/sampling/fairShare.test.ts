@@ -1,16 +1,6 @@
 import { expect, it } from 'vitest';
 import { FairShare } from '../../../../gateway/contracts/shadow/sampling/fairShare.ts';
-
-/** Numbers from 0 to 1 that are the same in every run (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import { randomFrom } from '../../../support/random.ts';
 
 const requests = 100_000;
 
