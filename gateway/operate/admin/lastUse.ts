@@ -3,7 +3,7 @@ import type { Snapshot } from '../../config/snapshot.ts';
 import { latest } from '../../usage/evidence/targetHealth.ts';
 import type { ServingReport } from '../../usage/observability/report.ts';
 import { stageOf } from '../../versions/lifecycle/stage.ts';
-import { liveFactsOf } from '../../versions/retirement/liveFacts.ts';
+import { factsWithoutWaiting } from '../../versions/retirement/liveFacts.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
 import type { LastUseTimes, LedgerClient } from './reading/ledgerClient.ts';
 
@@ -72,14 +72,10 @@ export class LastUse {
     this.#queriedAt = now;
     const { ledger, fleet } = this.#sources;
     const quiet = useQuietOf(snapshot);
-    const question = fleet?.createCountsQuestion();
-    const live = snapshot.sortedVersions.map(({ name }) => {
-      const hasUnwritten = ledger !== undefined && ledger.unwrittenRows > 0;
-      const ofFleet = question && fleet?.facts(name, quiet, { report, ...question });
-      // Open requests may be of clients that do not count, and calls of the last seconds are counted soon.
-      const facts = liveFactsOf(name, report, { hasUnwritten, fleet: ofFleet });
-      return [name, { ...facts, inFlight: 0, waiting: 0, lastRemembered: undefined, pending: [] }] as const;
-    });
+    const hasUnwritten = ledger !== undefined && ledger.unwrittenRows > 0;
+    const live = snapshot.sortedVersions.map(
+      ({ name }) => [name, { ...factsWithoutWaiting(name, report, quiet, fleet), hasUnwritten }] as const,
+    );
     const times = await ledger?.query('lastUse', snapshot, { now, quiet, live: new Map(live) }).catch(() => undefined);
     this.#isCurrent = times !== undefined;
     if (times) this.#ledgerTimes = times;

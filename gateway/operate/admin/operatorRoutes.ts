@@ -4,7 +4,7 @@ import { toPlain } from '../../config/transfer.ts';
 import { sendProblem } from '../../problems/problem.ts';
 import { largestFileBytes } from '../../shared/fileSystem.ts';
 import { adminApiFile } from '../../shared/packageFiles.ts';
-import { CallsQuestion } from '../../versions/retirement/liveFacts.ts';
+import { CallsQuestion, factsWithoutWaiting } from '../../versions/retirement/liveFacts.ts';
 import type { AdminApi } from './adminApi.ts';
 import { requireJson } from './guard.ts';
 import type { AdminContext, ReloadOutcome } from './operations.ts';
@@ -76,8 +76,13 @@ function addUsage(router: Router, { source, operations }: AdminContext): void {
         const { clock, live } = operations;
         const { ledger } = live;
         const parameters = parseUsageQuery(query, clock.now());
-        const routeAnswers = parameters.by === 'route' ? (await operations.live.report()).routeAnswers : undefined;
-        return ledger?.query('usage', source.current, { ...parameters, routeAnswers, format });
+        const report = await live.report();
+        const { by, version = '', since, until } = parameters;
+        const state = {
+          live: factsWithoutWaiting(version, report, until - since, live.fleet),
+          routeAnswers: by === 'route' ? report.routeAnswers : undefined,
+        };
+        return ledger?.query('usage', source.current, { ...parameters, ...state, format });
       });
   };
   router.get('/api/usage', send('json'));

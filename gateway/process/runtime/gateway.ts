@@ -16,7 +16,8 @@ import { TrafficSamples } from '../../usage/observability/recentTraffic.ts';
 import type { ConfigStatus, Trigger } from '../../usage/observability/report.ts';
 import { adapterMessages, newServingAdapters } from '../../versions/lifecycle/reloadGuard.ts';
 import { adapterRouteMessages } from '../../versions/plan/editRefusals.ts';
-import { CallsQuestion, type LiveSources } from '../../versions/retirement/liveFacts.ts';
+import { CallsQuestion, factsWithoutWaiting, type LiveSources } from '../../versions/retirement/liveFacts.ts';
+import { ownUsagePeriodMs } from '../../versions/selfService/ownUsage.ts';
 import { createFeatures, type FeatureHost, type Features } from './features.ts';
 import { serveInProcess } from './inProcess.ts';
 import { LedgerConfiguration, usageSinkOf } from './ledgerMaintenance.ts';
@@ -154,7 +155,12 @@ class GatewayProcess {
       usage: ledger && usageSinkOf(ledger, this.#trials, fleet, clock),
       otlp: (batch) => this.#parts?.features.otlp(batch),
       ownUsage:
-        queries && ((client) => queries.query('ownUsage', this.#running.serving.current, { client, now: clock.now() })),
+        queries &&
+        (async (client) => {
+          const { serving } = this.#running;
+          const live = factsWithoutWaiting('', await serving.report(), ownUsagePeriodMs, fleet?.member);
+          return queries.query('ownUsage', serving.current, { client, now: clock.now(), live });
+        }),
       shadow: (batch) => this.#parts?.features.shadow(batch),
       logs,
     });

@@ -1,6 +1,7 @@
 import { isoText, isoTextOrNull } from '../../shared/instant.ts';
 import { evidenceOf } from '../callFacts.ts';
 import { type LedgerRoute, requestsWithoutRoute } from '../counting/routeNames.ts';
+import type { LiveFacts } from '../evidence/callEvidence.ts';
 import { countedSince } from '../ledger/spans.ts';
 import type { InstanceDay, RouteQueries, SeriesPoint, UsageQueries, UsageSums } from '../usageQueries.ts';
 import { isSingleClient, otherClients } from '../usageRow.ts';
@@ -31,6 +32,8 @@ export interface UsageReportQuery {
   readonly successor: (version: string) => string | undefined;
   /** For reports by route: the status with which the successor was seen to lack the counterpart of a route; undefined: not seen. */
   readonly missingStatus?: (version: string, route: string) => number | undefined;
+  /** What the running gateways know. Absent: none was asked. */
+  readonly live?: LiveFacts;
   /** Undefined: all rows. */
   readonly page?: UsagePage | undefined;
 }
@@ -55,7 +58,7 @@ export interface UsageReport {
   readonly counted_since: string | null;
   /** Why the ledger cannot be written or read. Then rows may be missing. */
   readonly problem: string | null;
-  /** Every problem of the ledger, including `problem`. */
+  /** Every problem of the ledger, including `problem`, and why calls of other gateways or of a worker may be missing. */
   readonly problems: readonly string[];
   /** Requests that were counted as `other clients`, because the clients exceeded the limit. */
   readonly folded: number;
@@ -80,7 +83,8 @@ export async function usageReport(queries: UsageQueries, asked: UsageReportQuery
   const routeMembers = route && version !== undefined ? await routeFields(route, version, since, queries) : {};
   // `other clients` are counted for the whole fleet.
   const folded = instance === undefined ? await foldedIn(queries, routeQueries, query) : 0;
-  const evidence = await evidenceOf(queries, { version, now: until, quiet: until - since, since });
+  const evidence = await evidenceOf(queries, { version, now: until, quiet: until - since, since }, asked.live);
+  const unheard = [...evidence.missing.filter((one) => asked.live?.gaps.includes(one)), ...evidence.pending];
   return {
     by,
     version: version ?? null,
@@ -93,7 +97,7 @@ export async function usageReport(queries: UsageQueries, asked: UsageReportQuery
     counted_since: isoTextOrNull(evidence.countedSince),
     // Read last, because the queries above set it.
     problem: queries.problem ?? null,
-    problems: queries.problems,
+    problems: [...queries.problems, ...unheard.map(({ text }) => text)],
     folded,
     held: queries.unwrittenRows,
     total,

@@ -173,7 +173,7 @@ export interface Plan {
   /** The same, within the period: `since`, or later. */
   readonly counted_since: string | null;
   readonly summary: string;
-  /** False if calls may be missing that the candidate would refuse. The losses below are then a lower bound. */
+  /** False if calls may be missing that the candidate would refuse, or were not answered. The losses below are then a lower bound. */
   readonly known: boolean;
   /** The exact sums over all clients that are not ignored. */
   readonly total: PlannedCounts;
@@ -182,6 +182,8 @@ export interface Plan {
    * only some of these. They count as served.
    */
   readonly may_lose: number;
+  /** Requests that the candidate would refuse, and that no backend has answered: 502, 503, 504, or the client disconnected. */
+  readonly unanswered: number;
   /** The largest first, those that are known before the others. At most 100. The requests of ignored clients count. */
   readonly too_large: readonly PlannedTooLarge[];
   /** Lowest major first. Ignored clients are not counted. */

@@ -41,6 +41,8 @@ interface Row extends VersionClientUse {
   readonly lost: number;
   /** Further requests that may be lost: the ledger does not tell their route, and an adapter serves only some routes. */
   readonly mayLose: number;
+  /** Requests that would be lost, but that no backend has answered. */
+  readonly unanswered: number;
 }
 
 /** Applies a candidate to the requests in the ledger. Undefined: the ledger cannot be read, see `queries.problem`. */
@@ -89,7 +91,14 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
       const answer = answerOf(use, group);
       const mayBeRefused = group?.candidateAnswer === 'unknown' && !plannedAnswers[answer].isRefusal;
       const mayLose = mayBeRefused && !isRefusedAlready(use, group) ? use.served : 0;
-      return { ...use, answer, lost: isLost(use, group) ? use.served : 0, mayLose };
+      const isCutOff = isLost(use, group);
+      return {
+        ...use,
+        answer,
+        lost: isCutOff ? use.served : 0,
+        mayLose,
+        unanswered: isCutOff ? unansweredOf(use) : 0,
+      };
     }),
   );
   const isIgnored = ignoredBy(candidate.retire.ignoreClients);
@@ -110,6 +119,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
       const answers = { answer: answerOf({ version }), already: isRefusedAlready({ version }) };
       return { version, stage, ...answers, clients, ...sumOf(ownRows) };
     });
+  const unanswered = countedRows.reduce((sum, row) => sum + row.unanswered, 0);
   const facts = {
     kind: 'plan' as const,
     at: isoText(at),
@@ -118,9 +128,10 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
     covered_since: isoTextOrNull(ledger.coveredSince),
     counted_since: isoTextOrNull(ledger.countedSince),
     total: sumOf(countedRows),
-    known: missing.length + pending.length === 0 && planned.every(({ known }) => known),
+    known: missing.length + pending.length + unanswered === 0 && planned.every(({ known }) => known),
     too_large: planned.slice(0, maxListedClients),
     may_lose: countedRows.reduce((sum, { mayLose }) => sum + mayLose, 0),
+    unanswered,
     versions,
     client_count: singleClients.length,
     losing_count: singleClients.filter(({ lost }) => lost > 0).length,
@@ -198,6 +209,14 @@ async function unseenWaivers(
   return remarks.flat();
 }
 
+/**
+ * Requests that ended without an answer of a backend, such as 502 while it was down: an outage must not hide the clients. Too small if
+ * backends have answered others of the row, and some of these 4xx.
+ */
+function unansweredOf({ requests, served, refused, failing }: VersionClientUse): number {
+  return Math.max(0, requests - served - refused - failing);
+}
+
 /** `rows`: those of one client, at least one. */
 function clientOf(rows: readonly Row[]): PlannedClient {
   const [first] = rows as readonly [Row, ...Row[]];
@@ -249,6 +268,8 @@ function planSummary(facts: PlanFacts): string {
   }
   const tooLarge = tooLargeInWords(facts.too_large);
   if (total.lost === 0 && tooLarge !== undefined) return `Clients would lose requests: ${tooLarge}.`;
+  if (total.lost === 0 && facts.unanswered > 0)
+    return `It is not known whether clients would lose requests: no backend answered ${plural(facts.unanswered, 'request')} to versions that the gateway would refuse, in ${period}.`;
   if (total.lost === 0 && !facts.known)
     return `It is not known whether clients would lose requests: no loss is known, but calls may be missing.`;
   if (total.lost === 0) {

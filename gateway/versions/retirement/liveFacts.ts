@@ -88,6 +88,22 @@ export function liveFactsOf(
   };
 }
 
+/**
+ * The facts for an answer that waits for no process and no gateway: the calls of the last seconds are counted soon, so they are not in
+ * it. `quiet`: the length of the period of the answer, ms.
+ */
+export function factsWithoutWaiting(
+  version: string,
+  report: ServingReport,
+  quiet: number,
+  fleet: Pick<FleetMember, 'createCountsQuestion' | 'facts'> | undefined,
+): LiveFacts {
+  const ofFleet = fleet?.facts(version, quiet, { report, ...fleet.createCountsQuestion() });
+  // Open requests may be of clients that do not count.
+  const facts = liveFactsOf(version, report, { fleet: ofFleet });
+  return { ...facts, inFlight: 0, waiting: 0, lastRemembered: undefined, pending: [] };
+}
+
 /** The parts of a state that `gatherFacts` needs for one version. */
 export function stateOfVersion(
   { report, facts, fleet }: LiveState,

@@ -1,26 +1,28 @@
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { rfc3339 } from '../../shared/instant.ts';
 import { evidenceOf } from '../../usage/callFacts.ts';
+import type { LiveFacts } from '../../usage/evidence/callEvidence.ts';
 import type { AcceptedUse, UsageQueries } from '../../usage/usageQueries.ts';
 import { type AnnouncedEnd, RouteEnds } from '../lifecycle/announcement.ts';
 import { guidePath } from '../lifecycle/guide.ts';
 import { runningWaivers, stageOf, successorOf } from '../lifecycle/stage.ts';
 
-const periodMs = 30 * 86_400_000;
+export const ownUsagePeriodMs = 30 * 86_400_000;
 const maxRoutes = 200;
 
 /**
  * The JSON of `GET /versions/me`: the versions and routes that one client has called in the last 30 days. Of a version in the stage
  * active, it lists only routes whose end is announced. A version without listed routes is left out. Earlier calls than `counted_since` may
- * be missing; null: the ledger is empty. Undefined: no backend has ever accepted the client. `now`: epoch ms.
+ * be missing; null: calls of the whole period may be missing. Undefined: no backend has ever accepted the client. `now`: epoch ms.
  */
 export async function ownUsage(
   queries: Pick<UsageQueries, 'acceptedUse' | 'coverage' | 'problem'>,
   snapshot: Snapshot,
   client: string,
   now: number,
+  live: LiveFacts,
 ): Promise<string | undefined> {
-  const since = now - periodMs;
+  const since = now - ownUsagePeriodMs;
   const acceptedUses = await queries.acceptedUse(client, since);
   if (acceptedUses === undefined) return undefined;
   const byVersion = Map.groupBy(acceptedUses, ({ version }) => version);
@@ -30,9 +32,14 @@ export async function ownUsage(
     const listedUses = stageOf(version, now) === 'active' ? uses.filter(({ end }) => end !== undefined) : uses;
     return listedUses.length === 0 ? [] : [versionJson(version, snapshot, client, listedUses, now)];
   });
-  const { countedSince } = await evidenceOf(queries, { version: undefined, now, quiet: periodMs, since });
+  const { countedSince, missing, pending } = await evidenceOf(
+    queries,
+    { version: undefined, now, quiet: ownUsagePeriodMs, since },
+    live,
+  );
+  const isKnown = missing.every(({ code }) => code === 'ledger_short') && pending.length === 0;
   // Rounded up: from a second before it, calls may be missing.
-  const countedSecond = countedSince === undefined ? undefined : Math.ceil(countedSince / 1000) * 1000;
+  const countedSecond = isKnown && countedSince !== undefined ? Math.ceil(countedSince / 1000) * 1000 : undefined;
   const period = { since: rfc3339(since), until: rfc3339(now), counted_since: rfc3339(countedSecond) ?? null };
   return `${JSON.stringify({ ...period, versions }, null, 2)}\n`;
 }

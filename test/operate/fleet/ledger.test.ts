@@ -8,6 +8,7 @@ import { FleetLedger } from '../../../gateway/operate/fleet/ledger.ts';
 import { Postgres } from '../../../gateway/operate/fleet/postgres.ts';
 import { migrate } from '../../../gateway/operate/fleet/schema.ts';
 import { versionUsage } from '../../../gateway/process/runtime/reload.ts';
+import { noLiveFacts } from '../../../gateway/usage/evidence/callEvidence.ts';
 import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { runIn } from '../../process/cli/io.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -248,7 +249,11 @@ describe('the reading thread of a gateway of a fleet', () => {
     const serving = { flush: async () => true, report: async () => ({ versions: [], workers: [] }) };
     const use = () => versionUsage(snapshot, { ...serving, ledger: client, fleet }, client, now);
     const report = async (query: Record<string, string>) => {
-      const answer = await client.query('usage', snapshot, { ...parseUsageQuery(query, now), format: 'json' });
+      const answer = await client.query('usage', snapshot, {
+        ...parseUsageQuery(query, now),
+        format: 'json',
+        live: noLiveFacts,
+      });
       return 'body' in answer ? JSON.parse(new TextDecoder().decode(answer.body)) : answer;
     };
     expect((await report({ version: 'v1' })).rows.map((one: { client: string }) => one.client)).toEqual([
@@ -285,7 +290,7 @@ describe('the reading thread of a gateway of a fleet', () => {
     const { ledger } = ledgerWith([], now - day);
     const client = new ThreadedLedgerClient(ledger, snapshot.fleet);
     onTestFinished(() => client.close());
-    const query = { ...parseUsageQuery({ instance: 'gw-1' }, now), format: 'json' } as const;
+    const query = { ...parseUsageQuery({ instance: 'gw-1' }, now), format: 'json', live: noLiveFacts } as const;
     const done: string[] = [];
     const report = await postgres.transaction(async (sql) => {
       // Only reports about one gateway read this table.

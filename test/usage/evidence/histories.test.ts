@@ -82,16 +82,22 @@ async function play(seed: number, folder: string, template: string): Promise<Pla
   const step = (): void => {
     gateway.pass(pick(300, second, 5 * second, minute, 4 * minute, 11 * minute));
     const action = random();
-    if (action < 0.35) gateway.call(random, pick('v1', 'v1', 'v2', 'v3'), pick('a', 'a', 'a', 'probe'));
-    else if (action < 0.4) gateway.call(random, pick('v1', 'v2'), pick('a', 'a', 'a', 'probe'), true);
+    if (action < 0.35)
+      gateway.call(
+        random,
+        pick('v1', 'v1', 'v2', 'v3'),
+        pick('a', 'a', 'a', 'probe'),
+        pick('usual', 'usual', 'usual', 'unanswered'),
+      );
+    else if (action < 0.4) gateway.call(random, pick('v1', 'v2'), pick('a', 'a', 'a', 'probe'), 'long');
     else if (action < 0.43) gateway.finishLongCalls();
     else if (action < 0.5) gateway.backUp();
     else if (action < 0.55) gateway.fillDisk(!machine.isDiskFull);
     else if (action < 0.62) gateway.endWorker(random, pick('killed', 'killed', 'drained'));
-    else if (action < 0.64) gateway.reload(pick(servingAll, ignoringProbes, retiredFirst));
-    else if (action < 0.67) gateway.setClock(skewed(pick(0, unnoticed, -unnoticed, 60 * minute)));
-    else if (action < 0.7) gateway.hang(random);
-    else if (action < 0.73) gateway.resume();
+    else if (action < 0.66) gateway.reload(pick(servingAll, ignoringProbes, retiredFirst, retiredFirst));
+    else if (action < 0.69) gateway.setClock(skewed(pick(0, unnoticed, -unnoticed, 60 * minute)));
+    else if (action < 0.75) gateway.hang(random);
+    else if (action < 0.77) gateway.resume();
     else gateway.flush();
   };
   const harm = (): void => {

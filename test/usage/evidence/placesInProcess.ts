@@ -12,8 +12,9 @@ import type { UsageReport } from '../../../gateway/usage/report/usageReport.ts';
 import type { Plan } from '../../../gateway/versions/plan/plan.ts';
 import { withRetired } from '../../../gateway/versions/plan/plan.ts';
 import { planEdit } from '../../../gateway/versions/plan/planEdit.ts';
-import { CallsQuestion, type LiveState } from '../../../gateway/versions/retirement/liveFacts.ts';
+import { CallsQuestion, factsWithoutWaiting, type LiveState } from '../../../gateway/versions/retirement/liveFacts.ts';
 import type { Verdict } from '../../../gateway/versions/retirement/verdict.ts';
+import { ownUsagePeriodMs } from '../../../gateway/versions/selfService/ownUsage.ts';
 import { directLedgerClient } from '../../support/directLedgerClient.ts';
 import { machine } from './machine.ts';
 import type { Call } from './servingProcess.ts';
@@ -58,7 +59,7 @@ export interface Yes {
   isTrue(calls: readonly Call[], slack: number): boolean;
 }
 
-/** As `unused`, of the calls that a backend has answered: a plan is not about those that were refused. */
+/** As `unused`, without the calls that the gateway has refused: a plan does not lose them. */
 function losingNone(place: string, version: string): Yes {
   const yes = unused(place, version);
   const isTrue: Yes['isTrue'] = (calls, slack) =>
@@ -206,18 +207,17 @@ async function freeze(version: string, { snapshot, ledger, reader, state, now }:
   return { place: 'a freeze', version, isTrue };
 }
 
-/** What the dashboard and `usage` show of the last hour. Open calls, and those in a process that hangs, come later. */
+/** What the dashboard and `usage` show of the last hour. Open calls come later. */
 async function usage(version: string, { gateway, snapshot, ledger, now }: Asked): Promise<Yes | undefined> {
   const absent = { route: undefined, instance: undefined, page: undefined };
   const period = { since: now - hour, until: now, step: 'day' } as const;
-  const query = { by: 'version', version, ...period, format: 'json', ...absent } as const;
+  const live = factsWithoutWaiting(version, await gateway.sources.report(), hour, undefined);
+  const query = { by: 'version', version, ...period, format: 'json', live, ...absent } as const;
   const report = bodyOf<UsageReport>(await ledger.query('usage', snapshot, query));
   if (report === undefined) return undefined;
-  const isWhole = report.counted_since === report.since && report.problem === null && report.held === 0;
+  const isWhole = report.counted_since === report.since && report.problems.length === 0 && report.held === 0;
   const requests = report.rows.reduce((sum, row) => sum + Number(row['requests']), 0);
-  return isWhole && requests === 0 && !gateway.hangs
-    ? unused('usage', version, now - Date.parse(report.since))
-    : undefined;
+  return isWhole && requests === 0 ? unused('usage', version, now - Date.parse(report.since)) : undefined;
 }
 
 /** `status --wait`: the backend of a version may be stopped. */
@@ -283,8 +283,9 @@ async function yesesOfEvents({ snapshot, ledger, state, now }: Asked): Promise<Y
 /** `GET /versions/me`: the versions that the client has called. */
 async function yesesOfSelfService({ gateway, snapshot, ledger, now }: Asked): Promise<Yes[]> {
   const client = 'x-client-id:a';
-  const answer = await ledger.query('ownUsage', snapshot, { client, now });
-  if (answer.kind !== 'known' || gateway.hangs) return [];
+  const live = factsWithoutWaiting('', await gateway.sources.report(), ownUsagePeriodMs, undefined);
+  const answer = await ledger.query('ownUsage', snapshot, { client, now, live });
+  if (answer.kind !== 'known') return [];
   const { counted_since, versions } = JSON.parse(answer.body) as {
     readonly counted_since: string | null;
     readonly versions: readonly { readonly version: string }[];

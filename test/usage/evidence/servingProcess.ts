@@ -17,6 +17,8 @@ export interface Call {
   until: number;
   /** Whether it was answered 410, without the backend. */
   readonly isRefused: boolean;
+  /** Whether the backend is down: it is answered 502. */
+  readonly isUnanswered: boolean;
   /** For how long nobody answered, ms: no gateway has received the call. Undefined: it was answered. */
   readonly outage?: number;
 }
@@ -69,7 +71,7 @@ export class ServingProcess {
     this.#snapshot = snapshot;
   }
 
-  begin(version: string, client: string): Call {
+  begin(version: string, client: string, isUnanswered: boolean): Call {
     const now = machine.clock.now();
     const requests = this.#requests.get(version);
     const configured = this.#snapshot.versions.get(version);
@@ -79,7 +81,7 @@ export class ServingProcess {
     const active = { version: configured, requests } as unknown as ActiveVersion;
     if (now >= requests.nextMarkAt) this.#marks.onCall(exchange as unknown as Exchange, active);
     const isRefused = configured.retired;
-    const call = { version, client, from: machine.now, until: Number.POSITIVE_INFINITY, isRefused };
+    const call = { version, client, from: machine.now, until: Number.POSITIVE_INFINITY, isRefused, isUnanswered };
     this.#open.set(call, { exchange: exchange as unknown as InFlight, isCounted: false });
     requests.addInFlight(exchange as unknown as InFlight);
     return call;
@@ -125,9 +127,10 @@ export class ServingProcess {
     this.#open.delete(call);
   }
 
-  #count({ version, client, isRefused }: Call, open: OpenCall): void {
+  #count({ version, client, isRefused, isUnanswered }: Call, open: OpenCall): void {
     const requests = open.isCounted ? 0 : 1;
-    const outcome = isRefused ? { served: 0, refused: requests, errors: requests, accepted: 0 } : {};
+    const unanswered = { served: 0, errors: requests, accepted: 0 };
+    const outcome = isRefused ? { ...unanswered, refused: requests } : isUnanswered ? unanswered : {};
     this.#rows.push(row(version, nameOf(client), machine.clock.now(), { requests, ...outcome }));
     open.isCounted = true;
   }

@@ -26,6 +26,7 @@ SqliteStore.prototype.transaction = function (...args) {
 };
 
 const retention = 400 * day;
+const notAnswered = { isRefused: false, isUnanswered: true };
 // How often a process counts the requests that are open, and the gateway writes its ledger.
 const beatMs = 5_000;
 
@@ -108,20 +109,20 @@ export class SimulatedGateway {
     this.#run?.ledger.configure({ store: this.store, retention, unmarked: this.#unmarked });
   }
 
-  /** `isLong`: the call stays open. */
-  call(random: () => number, version: string, client: string, isLong = false): void {
+  /** long: the call stays open. unanswered: the backend is down. */
+  call(random: () => number, version: string, client: string, kind: 'usual' | 'long' | 'unanswered' = 'usual'): void {
     const process = this.#one(random);
     if (process === undefined) return;
-    this.events.push(`${isLong ? 'long call' : 'call'} ${version} by ${client}`);
-    const call = process.begin(version, client);
+    this.events.push(`${kind} call ${version} by ${client}`);
+    const call = process.begin(version, client, kind === 'unanswered');
     this.calls.push(call);
-    if (!isLong || call.isRefused) process.finish(call);
+    if (kind !== 'long' || call.isRefused) process.finish(call);
   }
 
   /** Nobody answers, and nobody counts it. `outage`: for how long nobody answers, ms. */
   attempt(version: string, outage: number): void {
     this.events.push(`attempt ${version}`);
-    this.calls.push({ version, client: 'a', from: machine.now, until: machine.now, isRefused: false, outage });
+    this.calls.push({ version, client: 'a', from: machine.now, until: machine.now, ...notAnswered, outage });
   }
 
   finishLongCalls(): void {
@@ -150,10 +151,6 @@ export class SimulatedGateway {
       this.events.push('a worker answers again');
       process.hangsSince = undefined;
     }
-  }
-
-  get hangs(): boolean {
-    return this.#run?.processes.some(({ hangsSince }) => hangsSince !== undefined) === true;
   }
 
   fillDisk(isFull: boolean): void {

@@ -49,6 +49,24 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
     return plan;
   }
 
+  it('does not say yes about clients whose requests no backend has answered', async () => {
+    const down = { requests: 3, served: 0, errors: 3, accepted: 0 };
+    const plan = await planned([
+      row('v1', 'x-client-id:a', now - hour, down),
+      row('v2', 'x-client-id:b', now - hour, down),
+    ]);
+    expect(plan).toMatchObject({ known: false, unanswered: 3, total: { lost: 0 } });
+    expect(plan.summary).toBe(
+      'It is not known whether clients would lose requests: no backend answered 3 requests to versions that the gateway would refuse, in the last 7 days.',
+    );
+    // Requests that the gateway itself answers 4xx are no use of the version.
+    const tooLarge = { requests: 2, served: 0, errors: 2, failing: 2, accepted: 0 };
+    expect(await planned([row('v1', 'x-client-id:a', now - hour, tooLarge)])).toMatchObject({
+      known: true,
+      unanswered: 0,
+    });
+  });
+
   it('lists the clients, the largest loss first, with their routes and the requests that stay served', async () => {
     const plan = await planned([
       row('v1', 'small', now - hour, { requests: 3, served: 2, failing: 2, errors: 2 }),

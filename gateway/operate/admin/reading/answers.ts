@@ -209,8 +209,8 @@ const answers: {
     return version && window && estimateBrownout(queries, snapshot, version, window, now, live);
   },
 
-  ownUsage: async (queries, snapshot, { client, now }) => {
-    const body = await ownUsage(queries, snapshot, client, now);
+  ownUsage: async (queries, snapshot, { client, now, live }) => {
+    const body = await ownUsage(queries, snapshot, client, now, live);
     if (queries.problem !== undefined) return { kind: 'failed' };
     return body === undefined ? { kind: 'unknown' } : { kind: 'known', body };
   },

@@ -23,6 +23,7 @@ export interface LedgerQueryParams {
   /** `GET /api/usage`, and the same as CSV. */
   readonly usage: UsageQueryParams & {
     readonly format: 'json' | 'csv';
+    readonly live: LiveFacts;
     /** Only for reports by route. */
     readonly routeAnswers?: RouteAnswersReport | undefined;
   };
@@ -74,7 +75,7 @@ export interface LedgerQueryParams {
   /** The clients that call deprecated versions for the first time or again. */
   readonly clientEvents: { readonly now: number; readonly state: LiveState };
   /** `GET /versions/me` of the client with this name in the ledger. */
-  readonly ownUsage: { readonly client: string; readonly now: number };
+  readonly ownUsage: { readonly client: string; readonly now: number; readonly live: LiveFacts };
   /** For the reload guard: the use of each version since an instant. */
   readonly recentUse: {
     readonly since: number;
