@@ -359,7 +359,7 @@ export class FleetHistory {
         return yes('plan', plan.known === true && plan.total.lost === 0);
       }
       case 'guard': {
-        const body = { routes_yaml: this.#withoutFirst(asked) };
+        const body = { routes_yaml: this.#withFirstRetired(asked) };
         const { kind } = (await this.#api(asked, '/api/reload/preview', body)) as { kind?: string };
         return yes('the guard', kind === 'reloaded');
       }
@@ -406,10 +406,10 @@ export class FleetHistory {
     return code === 0 ? [{ place: 'plan --store', isWrong }] : [];
   }
 
-  /** routes.yaml of a gateway, without /v1. */
-  #withoutFirst(member: Member): string {
-    const { '/v1': _first, ...routes } = this.#optionsOf(member).routes;
-    const { settings: sections, store, name } = this.#optionsOf(member);
+  /** routes.yaml of a gateway, in which /v1 is retired. */
+  #withFirstRetired(member: Member): string {
+    const { routes: present, settings: sections, store, name } = this.#optionsOf(member);
+    const routes = { ...present, '/v1': { ...present['/v1'], retired: true } };
     return stringify({
       routes,
       gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s' },
