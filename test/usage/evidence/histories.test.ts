@@ -94,8 +94,11 @@ async function play(seed: number, folder: string, template: string): Promise<Pla
     else if (action < 0.5) gateway.backUp();
     else if (action < 0.55) gateway.fillDisk(!machine.isDiskFull);
     else if (action < 0.62) gateway.endWorker(random, pick('killed', 'killed', 'drained'));
-    else if (action < 0.66) gateway.reload(pick(servingAll, ignoringProbes, retiredFirst, retiredFirst));
-    else if (action < 0.69) gateway.setClock(skewed(pick(0, unnoticed, -unnoticed, 60 * minute)));
+    else if (action < 0.66) {
+      gateway.reload(pick(servingAll, ignoringProbes, retiredFirst, retiredFirst));
+      // With requests of a version that has ended.
+      if (chance(0.3)) gateway.hang(random);
+    } else if (action < 0.69) gateway.setClock(skewed(pick(0, unnoticed, -unnoticed, 60 * minute)));
     else if (action < 0.75) gateway.hang(random);
     else if (action < 0.77) gateway.resume();
     else gateway.flush();
