@@ -10,20 +10,6 @@ import { UsageError } from './io.ts';
 
 // Commands that read a ledger without a gateway: `--store FILE` or `--store postgres://…`.
 
-/**
- * `namesFile`: the file of client names, absolute. For reports; an answer needs `openEvidence`.
- * The code for PostgreSQL is loaded only for a fleet. @throws UsageError
- */
-export async function openLedger(store: string, cwd: string, namesFile: string | undefined): Promise<LedgerReader> {
-  try {
-    if (!isStoreUrl(store)) return LedgerReader.open(resolve(cwd, store), namesFile);
-    const { FleetLedger } = await import('../../operate/fleet/ledger.ts');
-    return readerOf(await FleetLedger.open(settingsOf({ store }, cwd)), namesFile);
-  } catch (error) {
-    throw unreadableLedger(store, reasonOf(error));
-  }
-}
-
 /** Where a ledger is. */
 export interface LedgerPlace extends Partial<Pick<FleetSettings, 'passwordFile'>> {
   /** A file, or `postgres://…`. */
@@ -45,6 +31,27 @@ export interface LedgerEvidence {
 }
 
 /**
+ * For reports on past calls: of a file, the time since its last write does not count as missing. Parameters as of `openEvidence`.
+ * @throws UsageError
+ */
+export async function openLedger(
+  store: string,
+  cwd: string,
+  namesFile: string | undefined,
+): Promise<Pick<LedgerEvidence, 'ledger' | 'stateOf'>> {
+  if (isStoreUrl(store)) {
+    const evidence = await openEvidence({ store }, cwd, namesFile, { fleet: undefined });
+    evidence.ledger.unwritten = undefined;
+    return evidence;
+  }
+  try {
+    return { ledger: LedgerReader.open(resolve(cwd, store), namesFile), stateOf: () => undefined };
+  } catch (error) {
+    throw unreadableLedger(store, reasonOf(error));
+  }
+}
+
+/**
  * Calls that a gateway has not recorded yet count as missing. For a fleet, waits some seconds until the gateways have sent their counts.
  * `namesFile`: the file of client names, absolute. `configuration`: the one that the question is about. @throws UsageError
  */
@@ -52,13 +59,13 @@ export async function openEvidence(
   place: LedgerPlace,
   cwd: string,
   namesFile: string | undefined,
-  configuration: Pick<Snapshot, 'fleet' | 'retire'>,
+  configuration: Pick<Snapshot, 'fleet'> & Partial<Pick<Snapshot, 'retire'>>,
 ): Promise<LedgerEvidence> {
   const { store, timeoutMs } = place;
   let ledger: LedgerReader | undefined;
   try {
     if (!isStoreUrl(store)) {
-      ledger = LedgerReader.openAlone(resolve(cwd, store), namesFile, configuration.retire.ignoreClients);
+      ledger = LedgerReader.openAlone(resolve(cwd, store), namesFile, configuration.retire?.ignoreClients);
       return { ledger, servedVersions: [], stateOf: () => undefined };
     }
     const { FleetLedger } = await import('../../operate/fleet/ledger.ts');

@@ -6,6 +6,7 @@ import { eventually } from '../../support/eventually.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { startTcpProxy } from '../../support/tcpProxy.ts';
 import {
+  behindProxy,
   call,
   createFleet,
   dump,
@@ -37,8 +38,7 @@ async function startServer(options?: Parameters<typeof startPostgres>[0]): Promi
 /** Two gateways that reach the server through a proxy, as through the address of a cluster. */
 async function startBehindProxy(primary: PostgresServer) {
   const fleet = await createFleet(primary);
-  const proxy = await startTcpProxy(primary.port);
-  const store = fleet.store.replace(`:${primary.port}/`, `:${proxy.port}/`);
+  const { proxy, store } = await behindProxy(primary, fleet);
   const [one, two] = [await fleet.start('gw-1', { store }), await fleet.start('gw-2', { store })];
   await expectYes(one, fleet);
   return { fleet, proxy, store, one, two };

@@ -12,6 +12,7 @@ import { type Answer, type Backend, okAnswer, startBackend } from '../../support
 import { eventually } from '../../support/eventually.ts';
 import { day, ledgerWith, row } from '../../support/ledgerWith.ts';
 import type { PostgresServer } from '../../support/postgres.ts';
+import { startTcpProxy } from '../../support/tcpProxy.ts';
 import { ask, type FleetGateway, startFleetGateway } from './fleetGateway.ts';
 import { query } from './startMember.ts';
 
@@ -45,6 +46,16 @@ export async function createFleet(server: Pick<PostgresServer, 'database'>, scri
     backend,
     start: (name, options = {}) => startFleetGateway({ store, name, routes, settings, ...options }),
   };
+}
+
+/** The address of the store behind a proxy, as behind a network that may break. */
+export async function behindProxy(
+  { port }: Pick<PostgresServer, 'port'>,
+  { store }: Pick<Fleet, 'store'>,
+  onEnd?: (stop: () => void) => void,
+) {
+  const proxy = await startTcpProxy(port, onEnd);
+  return { proxy, store: store.replace(`:${port}/`, `:${proxy.port}/`) };
 }
 
 export async function call({ port }: Pick<FleetGateway, 'port'>, version = 'v1'): Promise<void> {

@@ -4,12 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { schemaName } from '../../../gateway/operate/fleet/schema.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
+import { runIn } from '../../process/cli/io.ts';
 import { eventually } from '../../support/eventually.ts';
 import { day } from '../../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
-import { startTcpProxy } from '../../support/tcpProxy.ts';
 import {
   answersOf,
+  behindProxy,
   call,
   createFleet,
   dump,
@@ -31,6 +32,23 @@ beforeAll(async () => {
   server = await startPostgres();
 });
 afterAll(() => server.stop());
+
+it('usage names a gateway that is not heard: its calls are missing', async () => {
+  const fleet = await createFleet(server);
+  const one = await fleet.start('gw-1');
+  const { proxy, store } = await behindProxy(server, fleet);
+  const two = await fleet.start('gw-2', { store });
+  const usage = (...where: string[]) => runIn('.', ['usage', '/v1', '--since', '1h', ...where]);
+  const ofGateway = () => usage('--admin', one.admin);
+  expect((await ofGateway()).stdout).toMatch(/\nusage of \/v1 in the last .*, since .*\n\n {2}no requests\n$/);
+  proxy.cut();
+  await call(two);
+  await kill(two, 'SIGKILL');
+  const missing =
+    /Gateway gw-2 has not been heard for .*; its calls are missing from this ledger\.\n\n {2}no requests\n$/;
+  await eventually(async () => expect((await ofGateway()).stdout).toMatch(missing), 1_000);
+  expect((await usage('--store', fleet.store)).stdout).toMatch(missing);
+});
 
 describe('no yes', () => {
   it('while the clock of a gateway is 20 s ahead and v1 is called through it', async () => {
@@ -94,10 +112,9 @@ describe('no yes', () => {
     ['and was ended by fleet forget', 'fleet forget'],
   ])('after a gateway served v1 without the store, died with its disk %s', async (_end, command) => {
     const fleet = await createFleet(server);
-    const proxy = await startTcpProxy(server.port);
+    const { proxy, store } = await behindProxy(server, fleet);
     const one = await fleet.start('gw-1');
-    const behindProxy = fleet.store.replace(`:${server.port}/`, `:${proxy.port}/`);
-    const two = await fleet.start('gw-2', { store: behindProxy });
+    const two = await fleet.start('gw-2', { store });
     await expectYes(one, fleet);
     proxy.cut();
     await call(two);
@@ -128,9 +145,8 @@ describe('no yes', () => {
     ['that has never reached the store', false],
   ])('because a gateway %s while it cannot reach the store serves nobody', async (_name, left) => {
     const fleet = await createFleet(server);
-    const proxy = await startTcpProxy(server.port);
+    const { proxy, store } = await behindProxy(server, fleet);
     const one = await fleet.start('gw-1');
-    const store = fleet.store.replace(`:${server.port}/`, `:${proxy.port}/`);
     let folder = temporaryFolder();
     if (left) {
       const two = await fleet.start('gw-2', { store });
@@ -226,9 +242,9 @@ describe('no yes', () => {
 
   it('while a gateway is silent with unsent calls of v1', async () => {
     const fleet = await createFleet(server);
-    const proxy = await startTcpProxy(server.port);
+    const { proxy, store } = await behindProxy(server, fleet);
     const one = await fleet.start('gw-1');
-    const two = await fleet.start('gw-2', { store: fleet.store.replace(`:${server.port}/`, `:${proxy.port}/`) });
+    const two = await fleet.start('gw-2', { store });
     await expectYes(one, fleet);
     proxy.cut();
     await call(two);
@@ -298,8 +314,7 @@ describe('still a yes', () => {
 
   it('after all gateways were stopped by a signal and started again, also during an outage of the store', async () => {
     const fleet = await createFleet(server);
-    const proxy = await startTcpProxy(server.port);
-    const store = fleet.store.replace(`:${server.port}/`, `:${proxy.port}/`);
+    const { proxy, store } = await behindProxy(server, fleet);
     const one = await fleet.start('gw-1', { store });
     const two = await fleet.start('gw-2', { store });
     await expectYes(one, fleet);

@@ -8,8 +8,8 @@ import { type Backend, okAnswer, type SeenRequest, startBackend } from '../../su
 import { eventually } from '../../support/eventually.ts';
 import type { PostgresServer } from '../../support/postgres.ts';
 import { Random } from '../../support/random.ts';
-import { startTcpProxy, type TcpProxy } from '../../support/tcpProxy.ts';
-import { createFleet, dump, type Fleet, kill, settings } from './coveredFleet.ts';
+import type { TcpProxy } from '../../support/tcpProxy.ts';
+import { behindProxy, createFleet, dump, type Fleet, kill, settings } from './coveredFleet.ts';
 import { ask, type FleetGateway, quick, startFleetGateway, writeMountedRoutes } from './fleetGateway.ts';
 import { query } from './startMember.ts';
 
@@ -25,6 +25,8 @@ interface Member {
   readonly name: string;
   readonly folder: string;
   readonly proxy: TcpProxy;
+  /** The address of the store behind the proxy. */
+  readonly store: string;
   readonly clockFile: string;
   gateway: FleetGateway | undefined;
   isPaused: boolean;
@@ -151,10 +153,10 @@ export class FleetHistory {
     const folder = temporaryFolder();
     const clockFile = join(folder, 'clock');
     writeFileSync(clockFile, '0');
-    const proxy = await startTcpProxy(this.#server.port, (end) => this.#ends.push(end));
+    const { proxy, store } = await behindProxy(this.#server, this.#fleet, (end) => this.#ends.push(end));
     const name = `gw-${this.#members.length + 1}`;
     const states = { gateway: undefined, isPaused: false, isCutOff: false, servesThird: true, endedAt: undefined };
-    const member: Member = { name, folder, proxy, clockFile, ...states, open: new Set() };
+    const member: Member = { name, folder, proxy, store, clockFile, ...states, open: new Set() };
     this.#members.push(member);
     return member;
   }
@@ -168,13 +170,13 @@ export class FleetHistory {
     member.endedAt = undefined;
   }
 
-  #optionsOf({ proxy, servesThird, name }: Member) {
-    const { store, routes, upstream } = this.#fleet;
+  #optionsOf({ store, servesThird, name }: Member) {
+    const { routes, upstream } = this.#fleet;
     const first = { ...(routes['/v1'] as object), freeze: { from: new Date(this.#frozenFrom).toISOString() } };
     const third = { upstream: this.#thirdBackend.url, deprecation: '2026-01-01', sunset: '2026-02-01' };
     const edited = servesThird ? third : { ...third, retired: true };
     return {
-      store: store.replace(`:${this.#server.port}/`, `:${proxy.port}/`),
+      store,
       name,
       routes: { ...routes, '/v1': first, '/v3': edited, '/v4': upstream },
       settings: {

@@ -6,9 +6,9 @@ import { temporaryFolder } from '../../config/temporary.ts';
 import { runIn } from '../../process/cli/io.ts';
 import { eventually } from '../../support/eventually.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
-import { startTcpProxy } from '../../support/tcpProxy.ts';
 import {
   answersOf,
+  behindProxy,
   call,
   createFleet,
   dump,
@@ -41,12 +41,6 @@ async function callOnce(fleet: Fleet, name: string, options?: Parameters<Fleet['
   await stop(gateway, name, fleet);
 }
 
-/** The address of the store behind a proxy. */
-async function behindProxy({ store }: Fleet) {
-  const proxy = await startTcpProxy(server.port);
-  return { proxy, store: store.replace(`:${server.port}/`, `:${proxy.port}/`) };
-}
-
 async function expectNeverYes(gateway: FleetGateway, fleet: Fleet): Promise<void> {
   for (const [place, { code, stdout, stderr }] of Object.entries(await answersOf(gateway, fleet)))
     expect(code, `${place}: ${stdout}${stderr}`).not.toBe(0);
@@ -70,7 +64,7 @@ describe('no yes after a restore from a dump', () => {
 
   it('if a gateway was cut off from before the dump until after the restore', async () => {
     const fleet = await createFleet(server);
-    const { proxy, store } = await behindProxy(fleet);
+    const { proxy, store } = await behindProxy(server, fleet);
     const one = await fleet.start('gw-1', { store });
     await expectYes(one, fleet);
     proxy.cut();
@@ -97,7 +91,7 @@ describe('no yes after a restore from a dump', () => {
 
   it('if a new gateway starts while another one seems to run', async () => {
     const fleet = await createFleet(server);
-    const { proxy, store } = await behindProxy(fleet);
+    const { proxy, store } = await behindProxy(server, fleet);
     const slow = { fleet: { silent_after: '12s' } };
     const one = await fleet.start('gw-1', { store, ...slow });
     await expectYes(one, fleet);
@@ -123,7 +117,7 @@ it('no yes if the store is lost while a gateway takes its lasting id', async () 
   const folder = temporaryFolder();
   const lock = new DatabaseSync(join(folder, 'usage.db'));
   lock.exec('BEGIN EXCLUSIVE; CREATE TABLE other (one)');
-  const { proxy, store } = await behindProxy(fleet);
+  const { proxy, store } = await behindProxy(server, fleet);
   const two = await fleet.start('gw-2', { folder, store });
   await query(
     fleet.store,

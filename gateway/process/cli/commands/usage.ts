@@ -109,7 +109,7 @@ async function reportFromStore(
   cwd: string,
   now: number,
 ): Promise<UsageReport> {
-  const ledger = await openLedger(store, cwd, names);
+  const { ledger, stateOf } = await openLedger(store, cwd, names);
   return readAndClose(ledger, async () => {
     const version = subject?.version;
     const query = { by: by ?? defaultGrouping(version, instance), step: 'day', instance } as const;
@@ -121,11 +121,12 @@ async function reportFromStore(
     if (typeof route === 'string') throw new UsageError(`No such route: ${printable(route)}`);
     const successor = await nextMajorIn(ledger);
     const period = { since: Math.max(0, now - since.ms), until: now };
-    const report = await usageReport(ledger, { ...query, ...period, version, route, successor });
+    const live = stateOf([version ?? ''], since.ms)?.facts.get(version ?? '');
+    const report = await usageReport(ledger, { ...query, ...period, version, route, successor, ...(live && { live }) });
     // Without the unreadable rows the report would show too few requests.
     if (report.problem !== null) throw unreadableLedger(store, report.problem);
-    // The ledger was read, so `problems` can only be about the file of names.
-    if (names !== undefined && report.problems[0] !== undefined) throw new UsageError(printable(report.problems[0]));
+    // The ledger was read, so its `problems` can only be about the file of names.
+    if (names !== undefined && ledger.problems[0] !== undefined) throw new UsageError(printable(ledger.problems[0]));
     return report;
   });
 }
