@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import tjs from 'typescript-json-schema';
+import { bodyProblems, commonProblems } from '../gateway/operate/admin/adminApi.ts';
 import { catalogue, type ProblemCode } from '../gateway/problems/catalogue.ts';
 
 // Writes gateway/operate/admin/adminApi.json, the OpenAPI document of the admin API, from the types in adminApi.ts beside it. With
@@ -17,10 +18,8 @@ interface Schema {
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly Schema[];
+  readonly required?: readonly string[];
 }
-
-const commonProblems: readonly ProblemCode[] = ['BAD_REQUEST', 'FORBIDDEN', 'TOO_MANY_ATTEMPTS', 'INTERNAL_ERROR'];
-const bodyProblems: readonly ProblemCode[] = ['UNSUPPORTED_MEDIA_TYPE', 'BODY_TOO_LARGE'];
 
 const problemSchema = {
   description: 'RFC 9457. docs/problems.md lists the codes.',
@@ -70,7 +69,11 @@ function typeSchemas(): Record<string, Schema> {
     const tsc = ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', folder];
     execFileSync(process.execPath, tsc);
     const files = [join(folder, 'operate/admin/adminApi.d.ts')];
-    const program = tjs.getProgramFromFiles(files, { strict: true, skipLibCheck: true, types: [] }, folder);
+    const program = tjs.getProgramFromFiles(
+      files,
+      { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: true, types: [] },
+      folder,
+    );
     const settings = { required: true, aliasRef: true, ignoreErrors: true, strictNullChecks: true };
     const { definitions, ...api } = tjs.generateSchema(program, 'AdminApi', settings, files) as Schema & {
       definitions: Record<string, Schema>;
@@ -99,7 +102,11 @@ function withoutUnnamed(definitions: Record<string, Schema>): Record<string, Sch
   return Object.fromEntries(named.map(([name, schema]) => [name, inline(schema) as Schema]));
 }
 
-function operationOf(path: string, { description, properties = {} }: Schema, types: Record<string, Schema>): object {
+function operationOf(
+  path: string,
+  { description, properties = {}, required = [] }: Schema,
+  types: Record<string, Schema>,
+): object {
   const { query, body, answer, mediaType, statuses, problems } = properties;
   const content = { [String(mediaType?.const ?? 'application/json')]: { schema: answer } };
   const answers = valuesOf(statuses ?? { const: 200 }).map((status) => [
@@ -113,9 +120,14 @@ function operationOf(path: string, { description, properties = {} }: Schema, typ
   return {
     summary: description,
     parameters: [...pathParametersOf(path), ...queryParametersOf(types[query?.$ref?.split('/').at(-1) ?? ''] ?? query)],
-    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    ...(body && { requestBody: requestBodyOf(body, required.includes('body')) }),
     responses: Object.fromEntries([...answers, ...errors]),
   };
+}
+
+function requestBodyOf(schema: Schema, required: boolean): object {
+  const description = 'May be absent. The request needs `Content-Type: application/json` also without it.';
+  return { ...(!required && { description }), required, content: { 'application/json': { schema } } };
 }
 
 /** The values of a type that is one literal, or several. */
@@ -125,10 +137,11 @@ function valuesOf(schema: Schema | undefined): unknown[] {
   return anyOf ? anyOf.flatMap(valuesOf) : [...values];
 }
 
-/** Refers to the response with one of these problems. */
+/** Refers to the response with one of these problems: `UnknownVersionOrUnknownRoute`. */
 function problemResponse(codes: readonly ProblemCode[]): object {
-  const name = codes.join('_or_');
-  const schema = { $ref: '#/components/schemas/Problem' };
+  const words = codes.join('_OR_').toLowerCase().split('_');
+  const name = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+  const schema = { $ref: '#/components/schemas/Problem', properties: { code: { enum: codes } } };
   problemResponses.set(name, { description: codes.join(', '), content: { 'application/problem+json': { schema } } });
   return { $ref: `#/components/responses/${name}` };
 }

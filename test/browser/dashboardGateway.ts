@@ -1,7 +1,8 @@
 import type { RequestListener } from 'node:http';
 import { snapshotFrom } from '../../gateway/config/load.ts';
+import type { ReloadOutcome } from '../../gateway/operate/admin/adminApi.ts';
 import { createAdmin } from '../../gateway/operate/admin/app.ts';
-import type { FleetOperations, ReloadOutcome } from '../../gateway/operate/admin/operations.ts';
+import type { FleetOperations } from '../../gateway/operate/admin/operations.ts';
 import type { LedgerClient } from '../../gateway/operate/admin/reading/ledgerClient.ts';
 import { type FleetJson, fleetJson } from '../../gateway/operate/fleet/fleetJson.ts';
 import { instancesOf } from '../../gateway/operate/fleet/fleetView.ts';

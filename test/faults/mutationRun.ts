@@ -5,7 +5,7 @@ import { expect, onTestFinished } from 'vitest';
 import { ConfigError } from '../../gateway/config/fault.ts';
 import { loadSnapshot } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
-import type { ReloadOutcome } from '../../gateway/operate/admin/operations.ts';
+import type { ReloadOutcome } from '../../gateway/operate/admin/adminApi.ts';
 import { startGateway } from '../../gateway/process/runtime/gateway.ts';
 import { Random } from '../support/random.ts';
 import { mutate } from './mutate.ts';

@@ -2,8 +2,10 @@ import type { DriftReport } from '../../contracts/shadow/report/drift.ts';
 import type { DifferenceReport } from '../../contracts/shadow/report/report.ts';
 import type { DriftStatus, ShadowStatus } from '../../contracts/shadow/sampling/comparisonStatus.ts';
 import type { ExportedRequests } from '../../contracts/shadow/sampling/sampledRequests.ts';
+import type { ProblemCode } from '../../problems/catalogue.ts';
 import type { UsageReport } from '../../usage/report/usageReport.ts';
 import type { BrownoutStatus } from '../../versions/lifecycle/brownouts.ts';
+import type { Refusal } from '../../versions/lifecycle/reloadGuard.ts';
 import type { Plan } from '../../versions/plan/plan.ts';
 import type { BrownoutReport } from '../../versions/retirement/brownoutReport.ts';
 import type { VerdictJson } from '../../versions/retirement/verdictJson.ts';
@@ -11,13 +13,21 @@ import type { FleetJson } from '../fleet/fleetJson.ts';
 import type { ForgetOutcome } from '../fleet/forget.ts';
 import type { NotifyTest } from '../notify/dispatcher.ts';
 import type { DigestJson } from '../notify/events.ts';
-import type { ReloadOutcome } from './operations.ts';
 import type { StatusJson } from './statusJson.ts';
+
+/** The problems of every operation. */
+export const commonProblems = ['BAD_REQUEST', 'FORBIDDEN', 'TOO_MANY_ATTEMPTS', 'INTERNAL_ERROR'] as const;
+/** The problems of every operation with a body. */
+export const bodyProblems = ['UNSUPPORTED_MEDIA_TYPE', 'BODY_TOO_LARGE'] as const;
+
+/** The problems that the handler of an operation may answer. */
+export type AdminProblem<Name extends keyof AdminApi> =
+  | (typeof commonProblems | typeof bodyProblems)[number]
+  | (AdminApi[Name] extends { problems: infer Code extends ProblemCode } ? Code : never);
 
 /**
  * The JSON operations of the admin API. `npm run docs` writes adminApi.json, an OpenAPI document, from these types and comments.
- * `query` and `body`: what the operation takes. `problems`: the errors of its own. All of them can answer FORBIDDEN, TOO_MANY_ATTEMPTS,
- * BAD_REQUEST and INTERNAL_ERROR; those with a body UNSUPPORTED_MEDIA_TYPE and BODY_TOO_LARGE.
+ * `query` and `body`: what the operation takes; an optional body may be absent. `problems`: the errors of its own.
  */
 export interface AdminApi {
   /** This document. */
@@ -25,9 +35,9 @@ export interface AdminApi {
   /** The state of the gateway: its configuration, processes, versions, targets and features. */
   'GET /api/status': { answer: StatusJson };
   /** Reads routes.yaml again. 202: a worker has not confirmed the edit. 409: the guard refused it. 422: the file has faults. */
-  'POST /api/reload': { body: object; answer: ReloadOutcome; statuses: 200 | 202 | 409 | 422 };
+  'POST /api/reload': { body?: object; answer: ReloadOutcome; statuses: 200 | 202 | 409 | 422 };
   /** What a reload of routes.yaml, or of `routes_yaml`, would do. Changes nothing. */
-  'POST /api/reload/preview': { body: RoutesYaml; answer: ReloadOutcome };
+  'POST /api/reload/preview': { body?: RoutesYaml; answer: ReloadOutcome };
   /** Who calls which version. */
   'GET /api/usage': {
     query: UsageParameters;
@@ -55,14 +65,14 @@ export interface AdminApi {
   };
   /** Which clients would lose requests by an edit: `routes_yaml`, the present file, or `retire` of one version. Changes nothing. */
   'POST /api/plan': {
-    body: RoutesYaml & { retire?: string; since?: Duration; at?: string };
+    body?: RoutesYaml & { retire?: string; since?: Duration; at?: string };
     answer: Plan | { kind: 'faulty'; faults: readonly string[] };
     problems: 'NO_LEDGER' | 'LEDGER_UNANSWERED' | 'UNKNOWN_VERSION';
   };
   /** The state of the deprecated versions, as the digest has it. */
   'GET /api/digest': { query: { since?: Duration }; answer: DigestJson; problems: 'NO_LEDGER' | 'LEDGER_UNANSWERED' };
   /** Sends a test event to every receiver of `notify`. */
-  'POST /api/notify/test': { body: object; answer: { results: readonly NotifyTest[] }; problems: 'NO_RECEIVER' };
+  'POST /api/notify/test': { body?: object; answer: { results: readonly NotifyTest[] }; problems: 'NO_RECEIVER' };
   /** The brownouts of the configuration. */
   'GET /api/brownouts': { answer: { brownouts: readonly BrownoutStatus[] } };
   /** What clients did after a brownout refused them. `window`: the number of a brownout, or its start. */
@@ -115,6 +125,31 @@ export interface AdminApi {
     problems: 'NO_FLEET' | 'STORE_UNANSWERED' | 'NOT_FORGOTTEN';
   };
 }
+
+/** The result of a reload. An invalid file (`faulty`) and a refused edit change nothing. */
+export type ReloadOutcome =
+  | {
+      readonly kind: 'reloaded';
+      readonly changes: readonly string[];
+      readonly forced: readonly string[];
+      /** What the operator should know of the new targets. Absent: nothing. */
+      readonly warnings?: readonly string[];
+    }
+  /**
+   * The new configuration is active, but not every worker has confirmed it, or a part of the gateway has failed to apply it. Until such
+   * a worker confirms it or is replaced, the worker may serve the previous configuration.
+   */
+  | {
+      readonly kind: 'incomplete';
+      readonly changes: readonly string[];
+      readonly forced: readonly string[];
+      readonly warnings?: readonly string[];
+      readonly unconfirmed: readonly string[];
+    }
+  /** `reverted`: the previous edit was rejected, and the file no longer contains it. */
+  | { readonly kind: 'unchanged'; readonly reverted?: boolean }
+  | { readonly kind: 'faulty'; readonly faults: readonly string[] }
+  | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] };
 
 /** A number and a unit, such as 7d or 36h. */
 type Duration = string;

@@ -4,6 +4,7 @@ import helmet from 'helmet';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { sendInternalError, sendProblem } from '../../problems/problem.ts';
 import { TrafficSamples } from '../../usage/observability/recentTraffic.ts';
+import { apiRouter } from './apiRouter.ts';
 import { dashboardRoutes, loginRoutes } from './dashboard/routes.ts';
 import { Sessions } from './dashboard/sessions.ts';
 import { accessCheck, refuseSecondHostField, requireAccess, TokenAttempts, trustProxies } from './guard.ts';
@@ -53,8 +54,8 @@ export function createAdmin(
   if (operations.identity) app.use(nameGateway(operations.identity));
   const dashboardContext = { status: () => statusJson(context), ready: () => readiness.ready(), accessOf, clock };
   app.use(dashboardRoutes(dashboardContext, sessions));
-  app.use(operatorRoutes(context));
-  for (const { routes } of operations.features) if (routes) app.use(routes(context));
+  app.use(apiRouter(operatorRoutes(context)));
+  for (const { routes } of operations.features) if (routes) app.use(apiRouter(routes(context)));
   app.use(metricsRoute(context));
   app.use(notFound);
   app.use(onError(notice));

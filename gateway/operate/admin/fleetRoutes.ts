@@ -1,40 +1,35 @@
-import express, { type Router } from 'express';
 import { dateTime } from '../../config/schema/units.ts';
-import { sendProblem } from '../../problems/problem.ts';
-import { requireJson } from './guard.ts';
+import type { ApiHandlers } from './apiRouter.ts';
 import type { AdminContext } from './operations.ts';
 import { isLine, maxNameLength } from './operatorRoutes.ts';
 
 const maxReasonLength = 300;
+const noFleet = {
+  problem: 'NO_FLEET',
+  detail: 'This gateway is on its own. Set fleet.store in routes.yaml to run several gateways as one.',
+} as const;
 
-/** `GET /api/fleet`: the gateways. `POST /api/fleet/forget`: marks a silent gateway as gone. */
-export function fleetRoutes({ operations: { live } }: AdminContext): Router {
-  const router = express.Router({ strict: true, caseSensitive: true });
+export function fleetRoutes({ operations: { live } }: AdminContext): Partial<ApiHandlers> {
   const { fleet } = live;
-  const noFleet = 'This gateway is on its own. Set fleet.store in routes.yaml to run several gateways as one.';
-  router.get('/api/fleet', (_req, res) => {
-    if (fleet) res.json(fleet.status());
-    else sendProblem(res, 'NO_FLEET', noFleet);
-  });
-  router.post('/api/fleet/forget', requireJson, express.json({ limit: '16kb' }), async (req, res) => {
-    const { name, reason, ended_at: ended } = (req.body ?? {}) as Record<string, unknown>;
-    const endedAt = typeof ended === 'string' ? dateTime.safeParse(ended).data : undefined;
-    if (!fleet) sendProblem(res, 'NO_FLEET', noFleet);
-    else if (!isLine(name, maxNameLength) || name === '')
-      sendProblem(res, 'BAD_REQUEST', '`name` must be the name of a gateway, as `GET /api/fleet` lists it.');
-    else if (!isLine(reason, maxReasonLength) || reason.trim() === '') {
-      const detail = `\`reason\` must say why the gateway does not exist any more, in one line of at most ${maxReasonLength} characters.`;
-      sendProblem(res, 'BAD_REQUEST', detail);
-    } else if (ended !== undefined && endedAt === undefined) {
-      const detail = '`ended_at` must be the time at which the gateway ended, such as 2026-11-23T21:10:00Z.';
-      sendProblem(res, 'BAD_REQUEST', detail);
-    } else {
+  return {
+    'GET /api/fleet': () => (fleet ? { answer: fleet.status() } : noFleet),
+
+    'POST /api/fleet/forget': async ({ body: { name, reason, ended_at: ended } }) => {
+      const badRequest = (detail: string) => ({ problem: 'BAD_REQUEST', detail }) as const;
+      if (!fleet) return noFleet;
+      if (!isLine(name, maxNameLength) || name === '')
+        return badRequest('`name` must be the name of a gateway, as `GET /api/fleet` lists it.');
+      if (!isLine(reason, maxReasonLength) || reason.trim() === '')
+        return badRequest(
+          `\`reason\` must say why the gateway does not exist any more, in one line of at most ${maxReasonLength} characters.`,
+        );
+      const endedAt = typeof ended === 'string' ? dateTime.safeParse(ended).data : undefined;
+      if (ended !== undefined && endedAt === undefined)
+        return badRequest('`ended_at` must be the time at which the gateway ended, such as 2026-11-23T21:10:00Z.');
       const outcome = await fleet.forget(name, reason, endedAt);
       if ('failure' in outcome)
-        sendProblem(res, 'STORE_UNANSWERED', `The shared store does not answer: ${outcome.failure}.`);
-      else if ('refused' in outcome) sendProblem(res, 'NOT_FORGOTTEN', outcome.refused);
-      else res.json(outcome);
-    }
-  });
-  return router;
+        return { problem: 'STORE_UNANSWERED', detail: `The shared store does not answer: ${outcome.failure}.` };
+      return 'refused' in outcome ? { problem: 'NOT_FORGOTTEN', detail: outcome.refused } : { answer: outcome };
+    },
+  };
 }

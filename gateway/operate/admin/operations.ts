@@ -1,14 +1,14 @@
-import type { Router } from 'express';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { AnsweringGateway } from '../../usage/observability/answeringGateway.ts';
 import type { MetricValues } from '../../usage/observability/exposition.ts';
 import type { TrafficSamples } from '../../usage/observability/recentTraffic.ts';
 import type { ConfigStatus, ServingReport } from '../../usage/observability/report.ts';
-import type { Refusal } from '../../versions/lifecycle/reloadGuard.ts';
 import type { FreezeStatus } from '../../versions/restrictions/knownClients.ts';
 import type { LiveSources } from '../../versions/retirement/liveFacts.ts';
 import type { FleetMember } from '../fleet/fleetMember.ts';
+import type { ReloadOutcome } from './adminApi.ts';
+import type { ApiHandlers } from './apiRouter.ts';
 import type { AccessCheck } from './guard.ts';
 import type { LastUse } from './lastUse.ts';
 import type { LedgerClient } from './reading/ledgerClient.ts';
@@ -18,31 +18,6 @@ export type FleetOperations = Pick<
   FleetMember,
   'status' | 'refusal' | 'readGateways' | 'stopBlockers' | 'facts' | 'forget' | 'createCountsQuestion' | 'awaitCounts'
 >;
-
-/** The result of a reload. An invalid file (`faulty`) and a refused edit change nothing. */
-export type ReloadOutcome =
-  | {
-      readonly kind: 'reloaded';
-      readonly changes: readonly string[];
-      readonly forced: readonly string[];
-      /** What the operator should know of the new targets. Absent: nothing. */
-      readonly warnings?: readonly string[];
-    }
-  /**
-   * The new configuration is active, but not every worker has confirmed it, or a part of the gateway has failed to apply it. Until such
-   * a worker confirms it or is replaced, the worker may serve the previous configuration.
-   */
-  | {
-      readonly kind: 'incomplete';
-      readonly changes: readonly string[];
-      readonly forced: readonly string[];
-      readonly warnings?: readonly string[];
-      readonly unconfirmed: readonly string[];
-    }
-  /** `reverted`: the previous edit was rejected, and the file no longer contains it. */
-  | { readonly kind: 'unchanged'; readonly reverted?: boolean }
-  | { readonly kind: 'faulty'; readonly faults: readonly string[] }
-  | { readonly kind: 'refused'; readonly refusals: readonly Refusal[] };
 
 /** The configuration of the gateway. Results are sent as JSON. */
 export interface ConfigurationOperations {
@@ -70,7 +45,8 @@ export interface AdminFeature {
   status?(): FeatureStatusJson;
   /** The metrics that are not counted, but computed from its state. */
   metrics?(): readonly MetricValues[];
-  routes?(context: AdminContext): Router;
+  /** Its operations of the admin API. */
+  routes?(context: AdminContext): Partial<ApiHandlers>;
 }
 
 /** What the admin listener can request from the running gateway. */

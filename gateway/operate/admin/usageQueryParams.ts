@@ -1,4 +1,3 @@
-import type { Request } from 'express';
 import { dateTime, instant, period } from '../../config/schema/units.ts';
 import { type NamedRoute, parseRoute } from '../../usage/counting/routeNames.ts';
 import { recentMs } from '../../usage/evidence/recentPeriod.ts';
@@ -39,7 +38,8 @@ const defaultUsagePeriodMs = 30 * 86_400_000;
 const defaultDigestPeriodMs = 7 * 86_400_000;
 const maxLimit = 100_000;
 
-type Query = Request['query'];
+/** What a client has sent. */
+type Query = Readonly<Record<string, unknown>>;
 
 /** @throws InvalidParameterError */
 export function parseUsageQuery(query: Query, now: number): UsageQueryParams {
@@ -105,8 +105,7 @@ export type PlanQueryParams = { readonly since: number; readonly at: number; rea
 );
 
 /** @throws InvalidParameterError */
-export function parsePlanQuery(body: unknown, now: number): PlanQueryParams {
-  const members = (body ?? {}) as Query;
+export function parsePlanQuery(members: Query, now: number): PlanQueryParams {
   rejectUnknown(members, ['routes_yaml', 'retire', 'since', 'at']);
   const [routesYaml, retire] = [textOf(members, 'routes_yaml'), textOf(members, 'retire')?.replace(/^\//, '')];
   if (routesYaml !== undefined && retire !== undefined)

@@ -24,7 +24,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   brownout: async () => (await import('./commands/brownout.ts')).addBrownout,
   shadow: async () => (await import('./commands/shadow.ts')).addShadow,
   replay: async () => (await import('./commands/replay.ts')).addReplay,
-  drift: async () => (await import('./commands/drift.ts')).addDrift,
+  drift: async () => (await import('./commands/shadow.ts')).addDrift,
   'can-retire': async () => (await import('./commands/canRetire.ts')).addCanRetire,
 };
 

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { hostname } from 'node:os';
 import { type Snapshot, withVersions } from '../../config/snapshot.ts';
-import type { ReloadOutcome } from '../../operate/admin/operations.ts';
+import type { ReloadOutcome } from '../../operate/admin/adminApi.ts';
 import { ThreadedLedgerClient } from '../../operate/admin/reading/threadedClient.ts';
 import type { Fleet } from '../../operate/fleet/fleet.ts';
 import { closeListener, listen, portOf } from '../../proxy/pipeline/clientListener.ts';
@@ -24,7 +24,6 @@ import { LedgerConfiguration, usageSinkOf } from './ledgerMaintenance.ts';
 import { Reloader, type ReloadSteps, versionUsage } from './reload.ts';
 import type { Serve, ServeOptions, Serving } from './serving.ts';
 import { TargetTrials } from './targetTrials.ts';
-import { waitingListener } from './waitingListener.ts';
 
 // A process that does not answer is asked again after this time.
 const settleMs = 5_000;
@@ -308,3 +307,20 @@ async function warnOfAdapters(
   const messages = versions.flatMap((version) => adapterMessages(version, usage));
   for (const message of [...messages, ...adapterRouteMessages(usage.ownRefusals)]) notice(`warning: ${message}`);
 }
+
+const waitsForStore = 'The gateway has not reached the shared store of its fleet since its start (fleet.start: wait).';
+
+/** Answers the admin listener while the gateway waits for the shared store of its fleet: it runs, and it is not ready. */
+const waitingListener: RequestListener = (req, res) => {
+  const isProbe = req.method === 'GET' || req.method === 'HEAD';
+  if (isProbe && req.url === '/healthz') {
+    res.writeHead(200, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }).end('ok');
+    return;
+  }
+  const headers = {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    'retry-after': '2',
+  };
+  res.writeHead(503, headers).end(JSON.stringify({ ready: false, reason: waitsForStore }));
+};

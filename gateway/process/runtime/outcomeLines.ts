@@ -1,4 +1,4 @@
-import type { ReloadOutcome } from '../../operate/admin/operations.ts';
+import type { ReloadOutcome } from '../../operate/admin/adminApi.ts';
 import { refusalLines } from '../../versions/lifecycle/reloadGuard.ts';
 
 /** An outcome as lines of text for the operator. */

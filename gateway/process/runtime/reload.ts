@@ -2,7 +2,7 @@ import type { AcceptedConfig } from '../../config/acceptedConfig.ts';
 import { ConfigError, formatFault } from '../../config/fault.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { toPlain } from '../../config/transfer.ts';
-import type { ReloadOutcome } from '../../operate/admin/operations.ts';
+import type { ReloadOutcome } from '../../operate/admin/adminApi.ts';
 import type { LedgerClient } from '../../operate/admin/reading/ledgerClient.ts';
 import type { TrialQuery, TrialResult } from '../../proxy/trial/trial.ts';
 import type { Clock } from '../../shared/clock.ts';

@@ -9,26 +9,18 @@ import { eventually } from '../../support/eventually.ts';
 import { filesBelow } from '../../support/imports.ts';
 
 const document = JSON.parse(readFileSync('gateway/operate/admin/adminApi.json', 'utf8')) as {
-  paths: Record<string, Record<string, { responses: Record<string, object>; parameters: { name: string }[] }>>;
+  paths: Record<string, Record<string, { parameters: { name: string }[]; requestBody?: { required: boolean } }>>;
 };
 const described = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.keys(methods).map((method) => `${method} ${path}`),
 );
 
-const kindInSources = `$${'{kind}'}`;
-
-it('describes every route of the sources, and no other', () => {
-  const routes = filesBelow('gateway/operate/admin').flatMap((file) =>
-    [...readFileSync(file, 'utf8').matchAll(/router\.(get|post)\([`'](\/api\/[^`']+)[`']/g)].flatMap(
-      ([, method, path = '']) => {
-        const template = path.replaceAll(/:(\w+)/g, '{$1}');
-        const kinds = template.includes(kindInSources) ? ['shadow', 'drift'] : [''];
-        return kinds.map((kind) => `${method} ${template.replace(kindInSources, kind)}`);
-      },
-    ),
+it('describes every route', () => {
+  const otherRoutes = filesBelow('gateway/operate/admin').flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/router\.\w+\([`'](\/api\/[^`']+)/g)].map(([, path]) => path),
   );
-  // Server-sent events, which OpenAPI cannot describe.
-  expect(routes.filter((route) => route !== 'get /api/events').toSorted()).toEqual(described.toSorted());
+  // The compiler compares the handlers of all others with the types. Server-sent events cannot be described with OpenAPI.
+  expect(otherRoutes).toEqual(['/api/events']);
 });
 
 it('describes the answers of a gateway with every feature', async () => {
@@ -84,6 +76,13 @@ it('describes the answers of a gateway with every feature', async () => {
   for (const path of ['openapi.json', 'status', 'digest', 'brownouts', 'brownouts/v1', 'shadow', 'drift'])
     await ask('get', `/api/${path}`);
   await ask('get', '/api/shadow/v1/requests');
+  // Without a body.
+  const posts = Object.entries(document.paths).flatMap(([path, { post }]) => (post ? [{ path, ...post }] : []));
+  for (const { path, requestBody } of posts) {
+    const { status = 200 } = await ask('post', path);
+    // 503: this gateway has no fleet.
+    expect(requestBody?.required ? [400, 503] : [200], path).toContain(status);
+  }
   await ask('post', '/api/plan', { retire: 'v1' });
   await ask('post', '/api/plan', { routes_yaml: 'routes: 7' });
   await ask('post', '/api/plan', { routes_yaml: 7 });

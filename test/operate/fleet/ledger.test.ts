@@ -251,7 +251,6 @@ describe('the reading thread of a gateway of a fleet', () => {
     const report = async (query: Record<string, string>) => {
       const answer = await client.query('usage', snapshot, {
         ...parseUsageQuery(query, now),
-        format: 'json',
         live: noLiveFacts,
       });
       return 'body' in answer ? JSON.parse(new TextDecoder().decode(answer.body)) : answer;
@@ -290,7 +289,7 @@ describe('the reading thread of a gateway of a fleet', () => {
     const { ledger } = ledgerWith([], now - day);
     const client = new ThreadedLedgerClient(ledger, snapshot.fleet);
     onTestFinished(() => client.close());
-    const query = { ...parseUsageQuery({ instance: 'gw-1' }, now), format: 'json', live: noLiveFacts } as const;
+    const query = { ...parseUsageQuery({ instance: 'gw-1' }, now), live: noLiveFacts } as const;
     const done: string[] = [];
     const report = await postgres.transaction(async (sql) => {
       // Only reports about one gateway read this table.

@@ -298,7 +298,7 @@ async function yesesOfSelfService({ gateway, snapshot, ledger, now }: Asked): Pr
 }
 
 /** Undefined: the ledger cannot be read, and the answer says so. */
-function bodyOf<Body>(answer: AnswerBody | AnswerProblem): Body | undefined {
+function bodyOf<Body>(answer: AnswerBody<unknown> | AnswerProblem): Body | undefined {
   if ('problem' in answer && answer.problem === 'LEDGER_UNANSWERED') return undefined;
   if ('problem' in answer) throw new Error(answer.detail);
   return JSON.parse(new TextDecoder().decode(answer.body)) as Body;

@@ -31,8 +31,8 @@ export type ComparisonKind = (typeof comparisonKinds)[number];
 export const comparisonNames = { shadow: 'shadow', drift: 'drift comparison' } as const;
 
 /** The result of a stop. `isStored`: false if the stop ends with this process. */
-export type ComparisonStop =
-  | { readonly kind: 'stopped'; readonly status: ShadowStatus | DriftStatus; readonly isStored: boolean }
+export type ComparisonStop<Status> =
+  | { readonly kind: 'stopped'; readonly status: Status; readonly isStored: boolean }
   | { readonly kind: 'nothing'; readonly reason: string };
 
 /** The shadows and comparisons with contracts that an operator has stopped. Each has a key, which other settings change. Never throws. */

@@ -103,12 +103,14 @@ export class ShadowControl {
    * Stops the shadow of a version, or the comparison with its contract, until its settings change. When the promise resolves, nothing
    * is copied or compared any more.
    */
-  async stop(kind: ComparisonKind, name: string): Promise<ComparisonStop> {
+  async stop(kind: 'shadow', name: string): Promise<ComparisonStop<ShadowStatus>>;
+  async stop(kind: 'drift', name: string): Promise<ComparisonStop<DriftStatus>>;
+  async stop(kind: ComparisonKind, name: string): Promise<ComparisonStop<ShadowStatus | DriftStatus>> {
     const version = this.#options.source.current.versions.get(name);
     const key = version && keyOf(kind, version);
     const status = version && (kind === 'shadow' ? this.#statusOf(version) : this.#driftOf(version));
     const comparison = `${comparisonNames[kind]} of /${name}`;
-    const nothingToStop = (reason: string): ComparisonStop => ({ kind: 'nothing', reason: `${reason}.` });
+    const nothingToStop = (reason: string) => ({ kind: 'nothing', reason: `${reason}.` }) as const;
     if (key === undefined || status === undefined) return nothingToStop(`/${name} has no ${comparisonNames[kind]}`);
     if (status.state === 'over') return nothingToStop(`The ${comparison} is over`);
     if (status.state === 'stopped') return nothingToStop(`The ${comparison} was stopped before`);

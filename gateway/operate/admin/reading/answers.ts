@@ -71,25 +71,16 @@ const answers: {
     parameters: LedgerQueryParams[Kind],
   ) => Promise<LedgerAnswers[Kind]>;
 } = {
-  usage: async (queries, snapshot, { format, routeAnswers, ...params }) => {
-    const { by, version, until } = params;
-    const whyUnknown = version === undefined ? undefined : await whyVersionUnknown(queries, snapshot, version);
-    if (whyUnknown !== undefined) return { problem: 'BAD_REQUEST', detail: `\`version\`: ${whyUnknown}` };
-    const successor = (name: string): string | undefined => successorName(name, snapshot, until);
-    if (by === 'migration' && version !== undefined && successor(version) === undefined) {
-      const detail = `\`version\`: /${version} has no successor to which its clients could move.`;
-      return { problem: 'BAD_REQUEST', detail };
-    }
-    const fault = await instanceFault(queries, params);
-    if (fault !== undefined) return { problem: 'BAD_REQUEST', detail: `\`instance\`: ${fault}` };
-    const route = await lookUpRoute(queries, snapshot, version, params.route);
-    if (route !== undefined && 'problem' in route) return route;
-    const missingStatus = (name: string, route: string): number | undefined =>
-      missingStatusOf(route, snapshot.versions.get(name), snapshot, routeAnswers ?? {}, until);
-    const report = await usageReport(queries, { ...params, route, successor, missingStatus });
-    if (format === 'json')
-      return bodyOf(JSON.stringify({ ...report, rows: await markNewClients(report, queries, snapshot) }));
-    return { ...bodyOf(usageCsv(report)), csvName: `usage-by-${report.by}.csv` };
+  usage: async (queries, snapshot, query) => {
+    const report = await usageOf(queries, snapshot, query);
+    if (!('rows' in report)) return report;
+    return bodyOf({ ...report, rows: await markNewClients(report, queries, snapshot) });
+  },
+
+  usageCsv: async (queries, snapshot, query) => {
+    const report = await usageOf(queries, snapshot, query);
+    if (!('rows' in report)) return report;
+    return { body: new TextEncoder().encode(usageCsv(report)), csvName: `usage-by-${report.by}.csv` };
   },
 
   retirement: async (queries, snapshot, { version, route: askedRoute, quiet, state, freeze, now }) => {
@@ -121,7 +112,7 @@ const answers: {
     });
     const otherNotes = [noteOnBrownout, noteOnShadow, noteOnFreeze].filter((note) => note !== undefined);
     const withNotes = { ...verdict, notes: [...verdict.notes, ...adapterNotes, ...otherNotes] };
-    return { ...bodyOf(JSON.stringify(verdictJson(withNotes))), mayLackCounts: mayLackCounts(verdict) };
+    return { ...bodyOf(verdictJson(withNotes)), mayLackCounts: mayLackCounts(verdict) };
   },
 
   brownouts: async (queries, snapshot, { version, ...query }) => {
@@ -130,7 +121,7 @@ const answers: {
     const successor = successorName(version, snapshot, query.now);
     const report = await brownoutReport(queries, snapshot, { version, successor, ...query });
     if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
-    if (report !== undefined) return bodyOf(JSON.stringify(report));
+    if (report !== undefined) return bodyOf(report);
     const detail = `\`window\`: /${version} has no such brownout. Without \`window\`, the answer lists all brownouts.`;
     return { problem: 'BAD_REQUEST', detail };
   },
@@ -150,7 +141,7 @@ const answers: {
     const plan = await planEdit(queries, { ...query, remarks, candidate, running: snapshot, live: state.facts });
     if (plan === undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem ?? '' };
     // More counts could only add losses, so they do not change the result of a plan that has a loss.
-    return { ...bodyOf(JSON.stringify(plan)), mayLackCounts: !hasLoss(plan) };
+    return { ...bodyOf(plan), mayLackCounts: !hasLoss(plan) };
   },
 
   digest: (queries, snapshot, query) => digestEvent({ ...query, queries, snapshot }),
@@ -243,6 +234,29 @@ const answers: {
   freeze: (queries, _snapshot, query) => findFreezeClients(queries, query),
 };
 
+/** The report, or why there is none. */
+async function usageOf(
+  queries: UsageQueries,
+  snapshot: Snapshot,
+  { routeAnswers, ...params }: LedgerQueryParams['usage'],
+): Promise<UsageReport | AnswerProblem<'BAD_REQUEST' | 'UNKNOWN_ROUTE'>> {
+  const { by, version, until } = params;
+  const whyUnknown = version === undefined ? undefined : await whyVersionUnknown(queries, snapshot, version);
+  if (whyUnknown !== undefined) return { problem: 'BAD_REQUEST', detail: `\`version\`: ${whyUnknown}` };
+  const successor = (name: string): string | undefined => successorName(name, snapshot, until);
+  if (by === 'migration' && version !== undefined && successor(version) === undefined) {
+    const detail = `\`version\`: /${version} has no successor to which its clients could move.`;
+    return { problem: 'BAD_REQUEST', detail };
+  }
+  const fault = await instanceFault(queries, params);
+  if (fault !== undefined) return { problem: 'BAD_REQUEST', detail: `\`instance\`: ${fault}` };
+  const route = await lookUpRoute(queries, snapshot, version, params.route);
+  if (route !== undefined && 'problem' in route) return route;
+  const missingStatus = (name: string, route: string): number | undefined =>
+    missingStatusOf(route, snapshot.versions.get(name), snapshot, routeAnswers ?? {}, until);
+  return usageReport(queries, { ...params, route, successor, missingStatus });
+}
+
 /** For each version: the routes in use that its successor was seen to lack. */
 async function remarksOnMissingRoutes(
   queries: UsageQueries,
@@ -263,13 +277,15 @@ async function remarksOnMissingRoutes(
   return remarks.flat();
 }
 
-function comparisonAnswer(report: (...asked: Parameters<typeof driftReport>) => Promise<object>) {
-  return async (...[queries, snapshot, query]: Parameters<typeof driftReport>): Promise<AnswerBody | AnswerProblem> => {
+function comparisonAnswer<Report>(reportOn: (...asked: Parameters<typeof driftReport>) => Promise<Report>) {
+  return async (
+    ...[queries, snapshot, query]: Parameters<typeof driftReport>
+  ): Promise<AnswerBody<Report> | AnswerProblem<'UNKNOWN_VERSION' | 'LEDGER_UNANSWERED'>> => {
     const whyUnknown = await whyVersionUnknown(queries, snapshot, query.version);
     if (whyUnknown !== undefined) return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${whyUnknown}` };
-    const found = await report(queries, snapshot, query);
+    const found = await reportOn(queries, snapshot, query);
     if (queries.problem !== undefined) return { problem: 'LEDGER_UNANSWERED', detail: queries.problem };
-    return bodyOf(JSON.stringify(found));
+    return bodyOf(found);
   };
 }
 
@@ -315,13 +331,13 @@ async function lookUpRoute(
   snapshot: Snapshot,
   version: string | undefined,
   route: NamedRoute | undefined,
-): Promise<LedgerRoute | AnswerProblem | undefined> {
+): Promise<LedgerRoute | AnswerProblem<'UNKNOWN_ROUTE'> | undefined> {
   if (version === undefined || route === undefined) return undefined;
   const found = await routeOrReason(version, route, snapshot.versions.get(version), queries);
   return typeof found === 'string' ? { problem: 'UNKNOWN_ROUTE', detail: `No such route: ${found}` } : found;
 }
 
-function endedWithVersion(version: string, listed: Version | undefined): AnswerProblem {
+function endedWithVersion(version: string, listed: Version | undefined): AnswerProblem<'ROUTE_ENDED'> {
   const state = listed === undefined ? 'is no longer in routes.yaml' : 'is retired';
   const detail = `/${version} ${state}, so all its routes have ended. Ask about /${version}.`;
   return { problem: 'ROUTE_ENDED', detail };
@@ -336,14 +352,14 @@ function successorName(name: string, snapshot: Snapshot, now: number): string | 
   return snapshot.sortedVersions.find((one) => one.major > major && stageOf(one, now) !== 'retired')?.name;
 }
 
-function noNamesFile({ client, name }: ClientNaming): AnswerProblem {
+function noNamesFile({ client, name }: ClientNaming): AnswerProblem<'NAME_NOT_SAVED'> {
   const detail =
     'routes.yaml sets no file of client names. Create one with this line, and set usage: { names: names.yaml }.';
   return { problem: 'NAME_NOT_SAVED', detail, members: { line: nameLine(client, name) } };
 }
 
-function saveName(file: string, { client, name, was }: ClientNaming): AnswerBody | AnswerProblem {
-  const notSaved = (reason: string): AnswerProblem => {
+function saveName(file: string, { client, name, was }: ClientNaming): LedgerAnswers['name'] {
+  const notSaved = (reason: string): LedgerAnswers['name'] => {
     const remedy = name === '' ? 'Remove the line of the client by hand.' : 'Add the line by hand.';
     const members = name === '' ? {} : { line: nameLine(client, name) };
     return { problem: 'NAME_NOT_SAVED', detail: `${file} cannot be edited: ${reason}. ${remedy}`, members };
@@ -351,7 +367,7 @@ function saveName(file: string, { client, name, was }: ClientNaming): AnswerBody
   try {
     const result = nameClient(file, client, name, was);
     if (result.kind === 'refused') return notSaved(result.reason);
-    if (result.kind === 'saved') return bodyOf(JSON.stringify({ client, name: name === '' ? null : name }));
+    if (result.kind === 'saved') return bodyOf({ client, name: name === '' ? null : name });
     const change = result.name === '' ? 'no longer has a name' : `is now called ${JSON.stringify(result.name)}`;
     const detail = `The name was changed in the meantime: ${client} ${change}. Check it and try again.`;
     return { problem: 'NAME_CHANGED', detail, members: { name: result.name === '' ? null : result.name } };
@@ -361,6 +377,6 @@ function saveName(file: string, { client, name, was }: ClientNaming): AnswerBody
 }
 
 // The bytes have a buffer of their own, so that the buffer can be transferred to another thread.
-function bodyOf(text: string): AnswerBody {
-  return { body: new TextEncoder().encode(text) };
+function bodyOf<Content>(content: Content): AnswerBody<Content> {
+  return { body: new TextEncoder().encode(JSON.stringify(content)) };
 }

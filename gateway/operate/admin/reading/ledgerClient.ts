@@ -16,17 +16,18 @@ import type { LiveState } from '../../../versions/retirement/liveFacts.ts';
 import type { OwnUsageAnswer } from '../../../versions/selfService/selfService.ts';
 import type { StoreMemory } from '../../fleet/membership.ts';
 import type { NotifyEvent } from '../../notify/events.ts';
+import type { AdminApi, AdminProblem } from '../adminApi.ts';
 import type { UsageQueryParams } from '../usageQueryParams.ts';
 
 /** The parameters of each query on the ledger: plain data that can be sent to a thread. Instants in epoch ms. */
 export interface LedgerQueryParams {
-  /** `GET /api/usage`, and the same as CSV. */
+  /** `GET /api/usage`. `routeAnswers`: only for reports by route. */
   readonly usage: UsageQueryParams & {
-    readonly format: 'json' | 'csv';
     readonly live: LiveFacts;
-    /** Only for reports by route. */
     readonly routeAnswers?: RouteAnswersReport | undefined;
   };
+  /** The same as CSV. */
+  readonly usageCsv: LedgerQueryParams['usage'];
   /** `GET /api/versions/{version}/retirement`. `quiet` in ms. */
   readonly retirement: {
     readonly version: string;
@@ -108,15 +109,16 @@ export type LedgerQueryKind = keyof LedgerQueryParams;
 
 /** The results of the queries. Bodies are encoded in the thread, so that the main thread only has to send them. */
 export interface LedgerAnswers {
-  readonly usage: AnswerBody | AnswerProblem;
-  readonly retirement: AnswerBody | AnswerProblem;
-  readonly plan: AnswerBody | AnswerProblem;
-  readonly brownouts: AnswerBody | AnswerProblem;
-  readonly shadow: AnswerBody | AnswerProblem;
-  readonly drift: AnswerBody | AnswerProblem;
+  readonly usage: ApiAnswer<'GET /api/usage'>;
+  readonly usageCsv: ApiAnswer<'GET /api/usage.csv'>;
+  readonly retirement: ApiAnswer<'GET /api/versions/{version}/retirement'>;
+  readonly plan: ApiAnswer<'POST /api/plan'>;
+  readonly brownouts: ApiAnswer<'GET /api/brownouts/{version}'>;
+  readonly shadow: ApiAnswer<'GET /api/shadow/{version}'>;
+  readonly drift: ApiAnswer<'GET /api/drift/{version}'>;
   /** Undefined: the ledger cannot be read. */
   readonly brownoutEstimate: BrownoutEstimate | undefined;
-  readonly name: AnswerBody | AnswerProblem;
+  readonly name: ApiAnswer<'POST /api/usage/names'>;
   /** Undefined: the ledger cannot be read. */
   readonly digest: NotifyEvent | undefined;
   readonly clientEvents: readonly NotifyEvent[];
@@ -140,16 +142,22 @@ export interface LedgerAnswers {
   readonly freeze: FreezeClients;
 }
 
-export interface AnswerBody {
+/** The result of a query that an operation of the admin API sends on. */
+type ApiAnswer<Name extends keyof AdminApi> = AnswerBody<AdminApi[Name]['answer']> | AnswerProblem<AdminProblem<Name>>;
+
+/** `Content`: what the body has, before it was encoded. */
+export interface AnswerBody<Content> {
   readonly body: Uint8Array<ArrayBuffer>;
   /** The name of the CSV file; undefined: the body is JSON. */
   readonly csvName?: string | undefined;
   readonly mayLackCounts?: boolean;
+  /** Never set: it only lets the compiler compare `Content`. */
+  readonly content?: Content;
 }
 
 /** A query that has no result. */
-export interface AnswerProblem {
-  readonly problem: ProblemCode;
+export interface AnswerProblem<Code extends ProblemCode = ProblemCode> {
+  readonly problem: Code;
   readonly detail: string;
   /** Extension members (RFC 9457 §3.2). */
   readonly members?: Readonly<Record<string, unknown>>;

@@ -5,7 +5,7 @@ import { compareWithCompose } from '../../../config/compose/compare.ts';
 import { readProject } from '../../../config/compose/project.ts';
 import { parseConfig } from '../../../config/load.ts';
 import { decodeIfUtf8, readRoutes, realPathOf, replacedLinkFault } from '../../../config/location.ts';
-import type { ReloadOutcome } from '../../../operate/admin/operations.ts';
+import type { ReloadOutcome } from '../../../operate/admin/adminApi.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { isMap } from '../../../shared/json.ts';
 import { stageWithWaivers } from '../../../versions/lifecycle/stage.ts';

@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import {
   type ComparisonKind,
   comparisonNames,
+  type DriftStatus,
   type ShadowStatus,
 } from '../../../contracts/shadow/sampling/comparisonStatus.ts';
 import type { ExportedRequests } from '../../../contracts/shadow/sampling/sampledRequests.ts';
@@ -23,7 +24,7 @@ import {
   type PrintOptions,
   versionArgument,
 } from '../options.ts';
-import { shadowDocument } from '../output/shadowText.ts';
+import { driftDocument, shadowDocument } from '../output/shadowText.ts';
 import { printedJson, printReport, printTable } from '../output/terminal.ts';
 
 // The ledger may have many rows of evidence.
@@ -43,7 +44,7 @@ export const addShadow: AddCommand = (program, io, finish) => {
     kind: 'shadow',
     status: 'List the shadows of the configuration, with the number of copies since the start.',
     stop: 'Stop sending copies, in all workers of this gateway. Restarts do not resume the shadow, only a change of its settings does.',
-    table: statusTable,
+    table: shadowTable,
     report:
       'Show how the responses of the other version differ, by route and field: declared by the contracts, undeclared, noise, or without evidence.',
     documentOf: shadowDocument,
@@ -60,6 +61,21 @@ export const addShadow: AddCommand = (program, io, finish) => {
     );
 };
 
+export const addDrift: AddCommand = (program, io, finish) => {
+  const command = program
+    .command('drift')
+    .description('Report which parts of the responses of a running version its own contract does not declare.');
+  addComparisonCommands(command, io, finish, {
+    kind: 'drift',
+    status:
+      'List the versions whose responses are compared with their contract, and the number of compared responses since the start.',
+    stop: 'Stop comparing responses, in all workers of this gateway. Restarts do not resume the comparison, only a change of its settings does.',
+    table: driftTable,
+    report: 'List the undeclared routes, statuses, media types and fields, and the values that violate the contract.',
+    documentOf: driftDocument,
+  });
+};
+
 /** How `status`, `stop` and `report` describe and print one kind of comparison. */
 interface ComparisonCommands<Report extends object> {
   readonly kind: ComparisonKind;
@@ -73,7 +89,7 @@ interface ComparisonCommands<Report extends object> {
 }
 
 /** Adds `status`, `stop` and `report`. */
-export function addComparisonCommands<Report extends object>(
+function addComparisonCommands<Report extends object>(
   command: Command,
   io: Io,
   finish: (code: ExitCode) => void,
@@ -111,7 +127,7 @@ async function status(
   return 0;
 }
 
-function statusTable(statuses: unknown): string[][] | undefined {
+function shadowTable(statuses: unknown): string[][] | undefined {
   if (!isStatusList(statuses)) return undefined;
   const rows = statuses.map(({ version, to, state, until, copies: copiesByKind, dropped }) => {
     // The copies of the other kind, `control`, are sent to the version itself.
@@ -120,6 +136,21 @@ function statusTable(statuses: unknown): string[][] | undefined {
     return [`/${version}`, `/${to}`, state, rfc3339Of(until), ...counts];
   });
   return [['version', 'to', 'state', 'until', 'compared', 'not compared', 'dropped'], ...rows];
+}
+
+function driftTable(statuses: unknown): string[][] | undefined {
+  if (!isDriftList(statuses)) return undefined;
+  const rows = statuses.map(({ version, state, until, compared }) => [
+    `/${version}`,
+    state,
+    rfc3339Of(until),
+    withCommas(compared),
+  ]);
+  return [['version', 'state', 'until', 'compared'], ...rows];
+}
+
+function isDriftList(value: unknown): value is readonly DriftStatus[] {
+  return Array.isArray(value) && value.every((one) => isMap(one) && typeof one['compared'] === 'number');
 }
 
 function sumOf(counts: Readonly<Record<string, number>>): number {

@@ -1,7 +1,7 @@
 import { type Fault, formatFault, isSecret, maskLine } from '../../../config/fault.ts';
 import type { Snapshot } from '../../../config/snapshot.ts';
 import type { ConfigResult } from '../../../config/validate.ts';
-import type { ReloadOutcome } from '../../../operate/admin/operations.ts';
+import type { ReloadOutcome } from '../../../operate/admin/adminApi.ts';
 import { type Paint, tableAsText } from '../../../shared/document.ts';
 import { dateText } from '../../../shared/instant.ts';
 import { plural, printable, shortened } from '../../../shared/text.ts';

@@ -27,7 +27,6 @@ function clientOf(ledger: Ledger, timeoutMs?: number): ThreadedLedgerClient {
 async function usage(client: LedgerClient, query: Record<string, string> = { version: 'v1' }) {
   const answer = await client.query('usage', snapshot, {
     ...parseUsageQuery(query, now),
-    format: 'json',
     live: noLiveFacts,
   });
   if (!('body' in answer)) throw new Error(answer.detail);
@@ -168,7 +167,6 @@ it('a question about 20,000 clients is answered outside the serving thread', asy
     for (const by of ['client', 'migration'])
       await answerTo('usage', queries, snapshot, {
         ...parseUsageQuery({ by, version: 'v1' }, now),
-        format: 'json',
         live: noLiveFacts,
       });
   });
