@@ -13,6 +13,9 @@ import { catalogue, type ProblemCode } from '../gateway/problems/catalogue.ts';
 /** The part of a JSON Schema that is read here. */
 interface Schema {
   readonly $ref?: string;
+  readonly type?: string;
+  readonly format?: string;
+  readonly pattern?: string | undefined;
   readonly description?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly const?: unknown;
@@ -49,7 +52,7 @@ function adminApiText(): string {
     info: {
       title: 'Admin API of version-gateway',
       version: '1',
-      description: 'Instants are RFC 3339. A later release may add members.',
+      description: 'A later release may add members.',
     },
     security: [{ token: [] }, {}],
     paths,
@@ -84,13 +87,18 @@ function typeSchemas(): Record<string, Schema> {
   }
 }
 
-/** Puts types without a name of their own, such as `Record<string,number>`, in the places of their references. */
-function withoutUnnamed(definitions: Record<string, Schema>): Record<string, Schema> {
+/**
+ * Puts types without a name of their own, such as `Record<string,number>`, in the places of their references. The generator knows instants
+ * by their pattern only.
+ */
+function withoutUnnamed({ Instant: instant, ...definitions }: Record<string, Schema>): Record<string, Schema> {
   const isNamed = (name: string): boolean => /^[A-Z]\w*$/.test(name) && !/^(?:Readonly|Extract|Omit)/.test(name);
   const inline = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(inline);
     if (typeof value !== 'object' || value === null) return value;
-    const { $ref, ...others } = value as { readonly $ref?: string };
+    const { $ref, ...others } = value as Schema;
+    const { pattern, description } = others;
+    if (pattern !== undefined && pattern === instant?.pattern) return { $ref: '#/definitions/Instant', description };
     const name = decodeURIComponent($ref?.replace('#/definitions/', '') ?? '');
     if ($ref !== undefined && !isNamed(name)) return inline({ ...definitions[name], ...others });
     return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, inline(member)]));
@@ -98,8 +106,9 @@ function withoutUnnamed(definitions: Record<string, Schema>): Record<string, Sch
   // The order of the generator depends on the folders of the types.
   const named = Object.entries(definitions)
     .filter(([name]) => isNamed(name))
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(named.map(([name, schema]) => [name, inline(schema) as Schema]));
+    .map(([name, schema]) => [name, inline(schema) as Schema] as const);
+  const instants = ['Instant', { ...instant, pattern: undefined, format: 'date-time' }] as const;
+  return Object.fromEntries([...named, instants].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function operationOf(

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
 import { expect } from 'vitest';
 
 interface ApiResponse {
@@ -14,6 +15,7 @@ const document = JSON.parse(readFileSync('gateway/operate/admin/adminApi.json', 
   readonly components: { readonly responses: Readonly<Record<string, ApiResponse>> };
 };
 const ajv = new Ajv2020({ strict: false, allErrors: true });
+addFormats.default(ajv, ['date-time']);
 const validators = new Map<object, ValidateFunction>();
 const pathTemplates = Object.keys(document.paths).map((template) => {
   return { template, pattern: new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`) };

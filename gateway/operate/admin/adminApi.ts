@@ -3,6 +3,7 @@ import type { DifferenceReport } from '../../contracts/shadow/report/report.ts';
 import type { DriftStatus, ShadowStatus } from '../../contracts/shadow/sampling/comparisonStatus.ts';
 import type { ExportedRequests } from '../../contracts/shadow/sampling/sampledRequests.ts';
 import type { ProblemCode } from '../../problems/catalogue.ts';
+import type { Instant } from '../../shared/instant.ts';
 import type { UsageReport } from '../../usage/report/usageReport.ts';
 import type { BrownoutStatus } from '../../versions/lifecycle/brownouts.ts';
 import type { Refusal } from '../../versions/lifecycle/reloadGuard.ts';
@@ -83,7 +84,7 @@ export interface AdminApi {
   };
   /** Ends a brownout early, on all gateways of a fleet. `at`: its start. `stored`: the end survives a restart. */
   'POST /api/brownouts/stop': {
-    body: { version: string; at?: string };
+    body: { version: string; at?: Instant };
     answer: { brownout: BrownoutStatus; stored: boolean };
     problems: 'NO_BROWNOUT';
   };
@@ -120,7 +121,7 @@ export interface AdminApi {
   'GET /api/fleet': { answer: FleetJson; problems: 'NO_FLEET' };
   /** Marks a silent gateway as gone. `ended_at`: when it served its last request. */
   'POST /api/fleet/forget': {
-    body: { name: string; reason: string; ended_at?: string };
+    body: { name: string; reason: string; ended_at?: Instant };
     answer: Extract<ForgetOutcome, { forgotten: number }>;
     problems: 'NO_FLEET' | 'STORE_UNANSWERED' | 'NOT_FORGOTTEN';
   };

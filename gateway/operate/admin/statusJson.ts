@@ -1,4 +1,5 @@
 import type { DriftStatus, ShadowStatus } from '../../contracts/shadow/sampling/comparisonStatus.ts';
+import type { Instant } from '../../shared/instant.ts';
 import type { AnsweringGateway } from '../../usage/observability/answeringGateway.ts';
 import type { EditWatchStatus } from '../../versions/editWatch/watchStatus.ts';
 import type { BrownoutStatus } from '../../versions/lifecycle/brownouts.ts';
@@ -6,7 +7,7 @@ import type { FreezeJson } from '../../versions/restrictions/knownClients.ts';
 import type { FleetStatusJson } from '../fleet/fleetJson.ts';
 import type { NotifyJson } from '../notify/dispatcher.ts';
 
-// The body of `GET /api/status`, as the server writes it and as the commands and the dashboard read it. Times are RFC 3339 or null.
+// The body of `GET /api/status`, as the server writes it and as the commands and the dashboard read it.
 // Optional: members that a gateway of an earlier release may lack, and those of features.
 
 export interface StatusJson extends FeatureStatusJson {
@@ -40,13 +41,13 @@ export interface ConfigJson {
   readonly fingerprint: string;
   /** Starts at 1 and grows with each reload that changed something. */
   readonly generation: number;
-  readonly loaded_at: string;
+  readonly loaded_at: Instant;
   /** What started the reload: start, file, signal or admin. */
   readonly trigger: string;
   /** The reasons in `guard.force` with which the guard accepted the configuration. */
   readonly forced: readonly string[];
   readonly last_failure: {
-    readonly at: string;
+    readonly at: Instant;
     readonly trigger: string;
     readonly reasons: readonly string[];
   } | null;
@@ -54,9 +55,9 @@ export interface ConfigJson {
 
 export interface WorkerJson {
   readonly pid: number;
-  readonly since: string;
+  readonly since: Instant;
   /** Null: the worker responds. */
-  readonly unresponsive_since?: string | null;
+  readonly unresponsive_since?: Instant | null;
 }
 
 export interface LedgerJson {
@@ -71,16 +72,16 @@ export interface VersionJson {
   readonly version: string;
   /** A stage of the lifecycle, or `removed`. */
   readonly stage: string;
-  readonly deprecation: string | null;
-  readonly sunset: string | null;
+  readonly deprecation: Instant | null;
+  readonly sunset: Instant | null;
   readonly in_flight: number;
   readonly waiting: number;
-  readonly last_served: string | null;
+  readonly last_served: Instant | null;
   readonly safe_to_stop: boolean;
   /** False: its backends may be safe to stop. */
   readonly known?: boolean;
   /** The clients that a retired version still serves, the earliest end first. */
-  readonly waivers: readonly { readonly client: string; readonly until: string; readonly reason: string }[];
+  readonly waivers: readonly { readonly client: string; readonly until: Instant; readonly reason: string }[];
   /** Null: the version has no adapter, or the adapter is off. */
   readonly adapter?: AdapterJson | null;
   /** What still uses the backend of the version: other versions, their adapters, and other gateways of the fleet. */
@@ -101,7 +102,7 @@ export interface AdapterJson {
     readonly route: string;
     readonly count: number;
     readonly pointer: string;
-    readonly at: string;
+    readonly at: Instant;
   }[];
   /** Requests that were answered 410, because the adapter does not serve their route. */
   readonly not_adapted?: number;
@@ -112,12 +113,12 @@ export interface TargetJson {
   /** not tried, healthy, failing, ejected or removed. */
   readonly health: string;
   /** The first failed contact since the last success. */
-  readonly failing_since?: string | null;
-  readonly ejected_until: string | null;
+  readonly failing_since?: Instant | null;
+  readonly ejected_until: Instant | null;
   /** Null: not contacted yet. */
   readonly reachable: boolean | null;
   readonly last_error?: string | null;
-  readonly last_error_at?: string | null;
+  readonly last_error_at?: Instant | null;
   readonly in_flight: number;
   readonly connections: number;
 }

@@ -1,14 +1,14 @@
-import { isoTextOrNull } from '../../shared/instant.ts';
+import { type Instant, isoTextOrNull } from '../../shared/instant.ts';
 import { type MetricValues, metricOf, unlabelled } from '../../usage/observability/exposition.ts';
 import type { FleetInstance, FleetView, InstanceState } from './fleetView.ts';
 import { type GatewayRow, maxSkewMs } from './membership.ts';
 
-/** The body of `GET /api/fleet`. Instants as RFC 3339, by the clock of the store. */
+/** The body of `GET /api/fleet`. Instants by the clock of the store. */
 export interface FleetJson {
   /** Why the store does not answer; then the states are those of its last answer. Null: it answers. */
   readonly problem: string | null;
   /** Null before the first answer of the store. */
-  readonly now: string | null;
+  readonly now: Instant | null;
   /** Heard gateways whose configuration differs from the most common one. */
   readonly config_skew: number;
   readonly gateways: readonly GatewayJson[];
@@ -24,11 +24,11 @@ export interface GatewayJson {
   readonly name: string;
   readonly state: InstanceState;
   /** Null: never. */
-  readonly heard: string | null;
+  readonly heard: Instant | null;
   readonly release: string | null;
   /** A hash of what the gateway announces to clients, such as its versions, dates, successors and base path. */
   readonly config: string | null;
-  readonly config_since: string | null;
+  readonly config_since: Instant | null;
   /** Its configuration differs from the most common one. */
   readonly config_differs: boolean;
   readonly ready: boolean;
@@ -37,15 +37,15 @@ export interface GatewayJson {
   readonly waiting: number;
   /** Rows that are not in the store yet. */
   readonly spooled: number;
-  readonly spooled_since: string | null;
+  readonly spooled_since: Instant | null;
   /** How far its clock is ahead of that of the store. */
   readonly clock_skew_ms: number;
   readonly clock_differs: boolean;
-  readonly started: string | null;
+  readonly started: Instant | null;
   /** When it stopped, with all its counts in the store. */
-  readonly left: string | null;
+  readonly left: Instant | null;
   /** When it was marked as gone. */
-  readonly gone: string | null;
+  readonly gone: Instant | null;
   readonly gone_reason: string | null;
   readonly addresses: readonly string[];
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { NotifyReceiver } from '../../config/notifySettings.ts';
 import type { Clock } from '../../shared/clock.ts';
+import type { Instant } from '../../shared/instant.ts';
 import { OutageNotices } from '../../shared/outage.ts';
 import { inWholeUnits, printableExcerpt } from '../../shared/text.ts';
 import { giveUpMs, hostOf, longestPauseMs, pauseAfter, receiverKeyOf, WebhookSender } from './delivery.ts';
@@ -27,12 +28,12 @@ export interface NotifyStatus {
   readonly recent: readonly (Omit<QueuedEvent, 'receiver'> & { readonly host: string })[];
 }
 
-/** `NotifyStatus` in `GET /api/status`. Times are RFC 3339 or null. */
+/** `NotifyStatus` in `GET /api/status`. */
 export interface NotifyJson {
   readonly problem: string | null;
   readonly recent: readonly (Omit<NotifyStatus['recent'][number], 'at' | 'nextAt'> & {
-    readonly at: string;
-    readonly next_at: string | null;
+    readonly at: Instant;
+    readonly next_at: Instant | null;
   })[];
 }
 

@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import type { Document, Section } from '../../shared/document.ts';
-import { dayText, isoText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
+import { dayText, type Instant, isoText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
 import { inLargestUnit, plural, printableExcerpt } from '../../shared/text.ts';
 import type { EditWatchStatus } from '../../versions/editWatch/watchStatus.ts';
 import type { BrownoutStatus } from '../../versions/lifecycle/brownouts.ts';
@@ -41,7 +41,7 @@ export interface NotifyEvent extends Document {
 
 /** The body of `GET /api/digest`. */
 export interface DigestJson extends Pick<NotifyEvent, 'type' | 'title' | 'sections' | 'data'> {
-  readonly at: string;
+  readonly at: Instant;
 }
 
 export function digestJson({ type, at, title, sections, data }: NotifyEvent): DigestJson {

@@ -1,4 +1,4 @@
-import { isoText } from '../../shared/instant.ts';
+import { type Instant, isoText } from '../../shared/instant.ts';
 
 /** The answer to a question about calls. `not known`: facts are missing, so neither yes nor no has evidence. */
 export type Answer = 'yes' | 'no' | 'not known';
@@ -16,7 +16,7 @@ export interface Remark {
   readonly remedy?: string | undefined;
 }
 
-/** A remark in a report: instants as RFC 3339, and no members that are not known. */
+/** A remark in a report, without members that are not known. */
 export function remarkJson({ code, text, since, until, remedy }: Remark): RemarkJson {
   return {
     code,
@@ -28,7 +28,7 @@ export function remarkJson({ code, text, since, until, remedy }: Remark): Remark
 }
 
 export interface RemarkJson extends Pick<Remark, 'code' | 'text'> {
-  readonly since?: string;
-  readonly until?: string;
+  readonly since?: Instant;
+  readonly until?: Instant;
   readonly remedy?: string;
 }

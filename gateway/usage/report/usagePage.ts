@@ -1,4 +1,4 @@
-import { isoText, isoTextOrNull } from '../../shared/instant.ts';
+import { type Instant, isoText, isoTextOrNull } from '../../shared/instant.ts';
 import { onlyFails } from '../counting/countedExchange.ts';
 import type { ClientCounts, ClientMovement, ClientUse, Movement } from '../usageQueries.ts';
 
@@ -25,13 +25,13 @@ export function whyRouteNotAllowed(query: {
     : 'needs a report by client, route or day.';
 }
 
-/** One row of a usage report, keyed by column. Instants as RFC 3339. */
+/** One row of a usage report, keyed by column. */
 export type ReportRow = Readonly<Record<string, ReportCell>>;
 
 export type ReportCell = string | number | null | readonly RequestCount[] | readonly UsedRoute[];
 
 export interface RequestCount {
-  readonly at: string;
+  readonly at: Instant;
   readonly requests: number;
 }
 

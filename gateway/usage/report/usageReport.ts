@@ -1,4 +1,4 @@
-import { isoText, isoTextOrNull } from '../../shared/instant.ts';
+import { type Instant, isoText, isoTextOrNull } from '../../shared/instant.ts';
 import { evidenceOf } from '../callFacts.ts';
 import { type LedgerRoute, requestsWithoutRoute } from '../counting/routeNames.ts';
 import type { LiveFacts } from '../evidence/callEvidence.ts';
@@ -38,7 +38,7 @@ export interface UsageReportQuery {
   readonly page?: UsagePage | undefined;
 }
 
-/** The body of `GET /api/usage`. Instants as RFC 3339. */
+/** The body of `GET /api/usage`. */
 export interface UsageReport {
   readonly by: Grouping;
   readonly version: string | null;
@@ -50,12 +50,12 @@ export interface UsageReport {
   readonly instance?: string;
   readonly step: 'hour' | 'day';
   /** The start of an hour or of a day: all counts are of the time from then to `until`. */
-  readonly since: string;
-  readonly until: string;
+  readonly since: Instant;
+  readonly until: Instant;
   /** Since when every call of the version, or of all versions, is in the ledger. Null: the ledger is empty. */
-  readonly covered_since: string | null;
+  readonly covered_since: Instant | null;
   /** The same, within the period: `since`, or later. Earlier counts may be too low. */
-  readonly counted_since: string | null;
+  readonly counted_since: Instant | null;
   /** Why the ledger cannot be written or read. Then rows may be missing. */
   readonly problem: string | null;
   /** Every problem of the ledger, including `problem`, and why calls of other gateways or of a worker may be missing. */

@@ -1,5 +1,5 @@
 import type { EditedValue } from '../../config/writtenValues.ts';
-import { isoText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
+import { type Instant, isoText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
 import { inLargestUnit, plural, withCommas } from '../../shared/text.ts';
 import type { Answer } from '../../usage/evidence/remark.ts';
 import { type MetricValues, metricOf } from '../../usage/observability/exposition.ts';
@@ -44,7 +44,7 @@ export function isStanding({ jumped, state }: Pick<VersionWatch, 'jumped' | 'sta
   return jumped === 'yes' && state !== 'recovered';
 }
 
-/** A watch in `GET /api/status`. Times are RFC 3339 or null. Texts are safe to print, with secrets masked. */
+/** A watch in `GET /api/status`. Texts are safe to print, with secrets masked. */
 export interface EditWatchStatus {
   readonly version: string;
   readonly jumped: Answer;
@@ -54,10 +54,10 @@ export interface EditWatchStatus {
   /** What was found, in one or two sentences. */
   readonly text: string;
   /** With those changes that concern the version. */
-  readonly edits: readonly { readonly at: string; readonly changes: readonly string[] }[];
-  readonly until: string;
-  readonly found_at: string | null;
-  readonly recovered_at: string | null;
+  readonly edits: readonly { readonly at: Instant; readonly changes: readonly string[] }[];
+  readonly until: Instant;
+  readonly found_at: Instant | null;
+  readonly recovered_at: Instant | null;
   readonly before: CountsJson;
   readonly after: CountsJson;
   /** The lines of routes.yaml that undo the edit, as far as they concern the version. Empty if no request was lost since. */

@@ -1,6 +1,6 @@
 import type { AcceptedVersion } from '../../config/acceptedConfig.ts';
 import type { BrownoutSettings, BrownoutWindow } from '../../config/clientRules.ts';
-import { isoText, rfc3339 } from '../../shared/instant.ts';
+import { type Instant, isoText, rfc3339 } from '../../shared/instant.ts';
 import { inWholeUnits, percent, printableExcerpt } from '../../shared/text.ts';
 import type { BrownoutRecord } from '../../usage/usageRow.ts';
 
@@ -66,11 +66,11 @@ export function nextBrownout(
  */
 export type BrownoutState = 'planned' | 'running' | 'missed' | BrownoutRecord['state'];
 
-/** A brownout of the current configuration, for operators. Instants as RFC 3339. */
+/** A brownout of the current configuration, for operators. */
 export interface BrownoutStatus {
   readonly version: string;
-  readonly at: string;
-  readonly until: string;
+  readonly at: Instant;
+  readonly until: Instant;
   /** The share of clients that it refuses, 0 to 1. */
   readonly clients: number;
   /** `GET /drinks/{id}`; null: all. */
@@ -79,7 +79,7 @@ export interface BrownoutStatus {
   /** Why it was skipped or stopped. */
   readonly reason: string | null;
   /** When the successor was last checked. If the check fails, the brownout ends. Null: not checked yet. */
-  readonly successor_checked: string | null;
+  readonly successor_checked: Instant | null;
 }
 
 /** `isStored`: false if the store does not answer. The other gateways of a fleet then do not know of the stop yet. */

@@ -1,5 +1,6 @@
 import type { Snapshot } from '../../config/snapshot.ts';
 import { versionSegment } from '../../routing/requestTarget.ts';
+import type { Instant } from '../../shared/instant.ts';
 import type { LiveFacts } from '../../usage/evidence/callEvidence.ts';
 import type { Remark, RemarkJson } from '../../usage/evidence/remark.ts';
 import type { SizePart } from '../../usage/evidence/requestSizes.ts';
@@ -127,8 +128,8 @@ export interface PlannedVersion extends PlannedCounts {
 export interface PlannedClient extends PlannedCounts {
   readonly client: string;
   readonly name: string | null;
-  /** The last request of any kind. RFC 3339. */
-  readonly last: string;
+  /** The last request of any kind. */
+  readonly last: Instant;
   /** True if every request to the versions that it loses was answered 4xx. */
   readonly only_fails: boolean;
   /** The versions that it loses. */
@@ -161,17 +162,17 @@ export interface PlannedTooLarge {
 }
 
 /**
- * Which clients would lose requests if the candidate were applied. The response body of `POST /api/plan`. Instants are RFC 3339.
+ * Which clients would lose requests if the candidate were applied. The response body of `POST /api/plan`.
  */
 export interface Plan {
   readonly kind: 'plan';
-  readonly at: string;
-  readonly since: string;
-  readonly until: string;
+  readonly at: Instant;
+  readonly since: Instant;
+  readonly until: Instant;
   /** Since when every call is in the ledger; null: it is empty. */
-  readonly covered_since: string | null;
+  readonly covered_since: Instant | null;
   /** The same, within the period: `since`, or later. */
-  readonly counted_since: string | null;
+  readonly counted_since: Instant | null;
   readonly summary: string;
   /** False if calls may be missing that the candidate would refuse, or were not answered. The losses below are then a lower bound. */
   readonly known: boolean;

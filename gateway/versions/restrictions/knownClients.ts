@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { isoText, rfc3339 } from '../../shared/instant.ts';
+import { type Instant, isoText, rfc3339 } from '../../shared/instant.ts';
 import { inWholeUnits, plural, printable, printableExcerpt } from '../../shared/text.ts';
 import { evidenceUntil } from '../../usage/callFacts.ts';
 import type { LiveFacts } from '../../usage/evidence/callEvidence.ts';
@@ -197,8 +197,7 @@ export async function freezeNote(
 
 /** A freeze in `GET /api/status`. */
 export interface FreezeJson extends Pick<FreezeStatus, 'version' | 'mode' | 'state'> {
-  /** RFC 3339 */
-  readonly from: string;
+  readonly from: Instant;
   /** Why the freeze is inactive. */
   readonly reason: string | null;
   readonly known_clients: number | null;

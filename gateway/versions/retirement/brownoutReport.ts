@@ -60,7 +60,7 @@ export interface BrownoutQuery {
 }
 
 /**
- * The body of `GET /api/brownouts/v1`. Instants as RFC 3339. Undefined: there is no such brownout. `isBrief`: without the clients
+ * The body of `GET /api/brownouts/v1`. Undefined: there is no such brownout. `isBrief`: without the clients
  * that were not refused.
  */
 export async function brownoutReport(

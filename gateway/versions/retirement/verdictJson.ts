@@ -10,7 +10,7 @@ import type { Verdict } from './verdict.ts';
 // A list has at most this many entries. For lists of clients that decide the answer, `*_count` has the full number.
 const maxListed = 100;
 
-/** The body of `GET /api/versions/v1/retirement`. Instants as RFC 3339. `route`: only in a verdict about a route. */
+/** The body of `GET /api/versions/v1/retirement`. `route`: only in a verdict about a route. */
 export function verdictJson({ question, answer, known, reasons, notes, facts }: Verdict) {
   const { version, route, now } = facts;
   const subject = route === undefined ? { version } : { version, route: `${route.method} ${route.path}` };

@@ -106,7 +106,7 @@ it('a brownout that was stopped before its start is not announced, nor that of a
     brownouts: ['02', '03'].map((on) => ({ at: `2027-03-${on}T14:00Z`, for: '1h' })),
   };
   const now = at('2027-03-01T14:00');
-  const times = { at: '2027-03-02T14:00:00Z', until: '2027-03-02T15:00:00Z' };
+  const times = { at: '2027-03-02T14:00:00Z', until: '2027-03-02T15:00:00Z' } as const;
   const stopped = {
     version: 'v1',
     ...times,
@@ -152,7 +152,7 @@ it.each([
   ['stopped', 'stopped by an operator', 'The brownout of /v1 at 2027-03-02T14:00:00Z was stopped'],
   ['skipped', 'its successor /v2 has no healthy target', 'The brownout of /v1 at 2027-03-02T14:00:00Z is skipped'],
 ] as const)('a brownout that is %s is an event until a day after it', (state, reason, title) => {
-  const times = { at: '2027-03-02T14:00:00Z', until: '2027-03-02T15:00:00Z' };
+  const times = { at: '2027-03-02T14:00:00Z', until: '2027-03-02T15:00:00Z' } as const;
   const status = { version: 'v1', ...times, clients: 0.25, routes: null, state, reason, successor_checked: null };
   const found = brownoutEvents([status], snapshotOf({}), at('2027-03-03T14:59'));
   expect(found.map((event) => event.title)).toEqual(title === undefined ? [] : [title]);

@@ -119,7 +119,8 @@ describe('the text of the metrics', () => {
     const brownouts = brownoutGauge([{ version: 'v1', state: 'running' }]);
     const edits = editWatchGauge([{ version: 'v1', jumped: 'yes', known: true, state: 'ended' }]);
     const copies = { shadow: { compared: 2 }, control: { failed: 1 } };
-    const shadow = { version: 'v1', to: 'v2', state: 'running', until: '', copies, dropped: { queue: 1 } } as const;
+    const until = '2030-01-01T00:00:00Z';
+    const shadow = { version: 'v1', to: 'v2', state: 'running', until, copies, dropped: { queue: 1 } } as const;
     const features = [...freezes, brownouts, edits, ...shadowMetrics([shadow])];
     const state = [
       ...gauges(snapshot, report, config, now),

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../../config/snapshot.ts';
-import { isoText, rfc3339 } from '../../../shared/instant.ts';
+import { type Instant, isoText, rfc3339 } from '../../../shared/instant.ts';
 import { plural } from '../../../shared/text.ts';
 import { maxEvidenceRows } from '../../../usage/ledger/evidence.ts';
 import type { UsageQueries } from '../../../usage/usageQueries.ts';
@@ -14,7 +14,7 @@ import {
 } from '../compare/evidence.ts';
 import type { ShadowQuery } from './report.ts';
 
-/** Something in the responses of a version that its contract does not declare. Instants as RFC 3339. */
+/** Something in the responses of a version that its contract does not declare. */
 export interface UndeclaredProperty {
   /** The status of the responses; 0 for `route` and `status`, whose `detail` is the status. */
   readonly status: number;
@@ -25,8 +25,8 @@ export interface UndeclaredProperty {
   readonly detail: string;
   /** How many responses have it. */
   readonly count: number;
-  readonly first: string;
-  readonly last: string;
+  readonly first: Instant;
+  readonly last: Instant;
 }
 
 // The maximum length of each list. `*_count` has the full number.

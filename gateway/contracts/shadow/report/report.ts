@@ -32,7 +32,7 @@ interface ChosenEvidence {
   readonly isCurrent: boolean;
 }
 
-/** The body of `GET /api/shadow/v1`. Instants as RFC 3339. */
+/** The body of `GET /api/shadow/v1`. */
 export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, query: ShadowQuery) {
   const { version, now } = query;
   const { allRows, chosen, routes, usedRoutes } = await readEvidence(queries, snapshot, query);

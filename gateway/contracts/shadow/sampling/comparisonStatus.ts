@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import type { Instant } from '../../../shared/instant.ts';
 import { type MetricValues, metricOf } from '../../../usage/observability/exposition.ts';
 
 /** The shadow of a version, for operators. */
@@ -8,8 +9,7 @@ export interface ShadowStatus {
   readonly to: string;
   /** `broken`: the version `to` fails, so no copies are sent for a while. `over`: `until` has passed. */
   readonly state: 'running' | 'broken' | 'stopped' | 'over';
-  /** RFC 3339 */
-  readonly until: string;
+  readonly until: Instant;
   /** Kind → outcome → number of copies since the start. `shadow`: copies to the version `to`. `control`: copies to the version itself. */
   readonly copies: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** Reason → number of samples that were not sent or not compared for this reason, since the start. */

@@ -1,3 +1,4 @@
+import type { Instant } from '../../../shared/instant.ts';
 import { printableExcerpt } from '../../../shared/text.ts';
 
 /** The format that this release writes, and the only one that it reads. */
@@ -26,12 +27,12 @@ export interface WrittenRequest {
   readonly count?: number;
 }
 
-/** The file that `shadow export` writes and `replay` reads. Instants as RFC 3339. */
+/** The file that `shadow export` writes and `replay` reads. */
 export interface RequestFile {
   readonly format: typeof requestFormat;
-  readonly created?: string;
+  readonly created?: Instant;
   /** Undefined: it does not expire. */
-  readonly expires?: string;
+  readonly expires?: Instant;
   /** `v1` */
   readonly version?: string;
   readonly to?: string;

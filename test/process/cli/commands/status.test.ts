@@ -67,7 +67,7 @@ describe('the report', () => {
       url: 'http://127.0.0.1:3003',
       health: 'ejected',
       ejected_until: '2026-11-21T12:00:05.000Z',
-    };
+    } as const;
     const status = statusOf(v1, { ...v2, in_flight: 0, waiting: 0, targets: [target, { ...other, reachable: false }] });
     expect(
       statusAsText(status, now, plain),
@@ -84,7 +84,7 @@ describe('the report', () => {
   it('shows why the last edit was rejected, without control characters', () => {
     const status = statusOf(v1);
     const reasons = ['routes.yaml:2:8  routes./v1\n  nowhere is no URL.', 'x\x1b[2J'];
-    const last_failure = { at: '2026-11-21T11:59:58.000Z', trigger: 'signal', reasons };
+    const last_failure = { at: '2026-11-21T11:59:58.000Z', trigger: 'signal', reasons } as const;
     const text = statusAsText({ ...status, config: { ...status.config, last_failure } }, now, plain);
     expect(text).toContain(`the reload by SIGHUP was rejected 2 s ago:
   routes.yaml:2:8  routes./v1
@@ -96,7 +96,7 @@ describe('the report', () => {
   it('shows the last error of unavailable targets, and when it was', () => {
     const last_error = 'connect ECONNREFUSED\x1b[2J';
     const last_error_at = '2026-11-21T11:59:00.000Z';
-    const down = { ...target, url: 'http://127.0.0.1:3003', health: 'failing', last_error, last_error_at };
+    const down = { ...target, url: 'http://127.0.0.1:3003', health: 'failing', last_error, last_error_at } as const;
     const text = statusAsText(
       statusOf({ ...v2, targets: [{ ...target, last_error, last_error_at }, down] }),
       now,
@@ -142,7 +142,7 @@ describe('the report', () => {
   });
 
   it('does not suggest to retire a version that is not deprecated', () => {
-    const [health, failing_since] = ['failing', '2026-11-21T11:59:00.000Z'];
+    const [health, failing_since] = ['failing', '2026-11-21T11:59:00.000Z'] as const;
     const down = {
       ...v2,
       unreachable: true,
@@ -194,7 +194,7 @@ describe('a real gateway', () => {
 });
 
 it.each([[], ['--wait', 'v1']])('JSON has no control characters, with %j', async (...args) => {
-  const waivers = [{ client: 'x-client-id:\x9b2J\u202e', until: '2027-01-01T00:00:00Z', reason: '' }];
+  const waivers = [{ client: 'x-client-id:\x9b2J\u202e', until: '2027-01-01T00:00:00Z', reason: '' } as const];
   const admin = await startFakeAdmin((_req, res) => res.end(JSON.stringify(statusOf({ ...v1, waivers }))));
   const { stdout } = await runIn('/', ['status', '--admin', admin, '--format', 'json', ...args]);
   expect(JSON.stringify(JSON.parse(stdout))).toContain(JSON.stringify(waivers));
