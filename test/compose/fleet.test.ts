@@ -2,7 +2,7 @@ import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { FleetJson } from '../../gateway/operate/fleet/fleetJson.ts';
-import type { UsageReport } from '../../gateway/usage/report/usageReport.ts';
+import type { UsageBy } from '../../gateway/usage/report/usageReport.ts';
 import type { VerdictJson } from '../../gateway/versions/retirement/verdictJson.ts';
 import { type CleanupSteps, runCleanup } from './support/cleanup.ts';
 import { composeWith } from './support/compose.ts';
@@ -55,8 +55,8 @@ describe.skipIf(skipped)(file, () => {
     await compose.docker('exec', gateways[0] ?? '', 'node', '-e', call);
     for (const one of gateways) {
       const isCounted = async (): Promise<boolean> => {
-        const { rows } = await command<UsageReport>(one, 'usage', '/v1');
-        return rows.find(({ client }) => client === 'x-client-id:one-call')?.['requests'] === 1;
+        const { rows } = await command<UsageBy<'client'>>(one, 'usage', '/v1');
+        return rows.find(({ client }) => client === 'x-client-id:one-call')?.requests === 1;
       };
       await waitUntil(isCounted, 'the call in the shared ledger');
     }

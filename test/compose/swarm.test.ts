@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { pipeline } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import type { FleetJson } from '../../gateway/operate/fleet/fleetJson.ts';
-import type { UsageReport } from '../../gateway/usage/report/usageReport.ts';
+import type { UsageBy } from '../../gateway/usage/report/usageReport.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { type CleanupSteps, runCleanup } from './support/cleanup.ts';
 import { composeWith } from './support/compose.ts';
@@ -69,8 +69,8 @@ describe.skipIf(isSkipped)('deploy/swarm/stack.yml in a Swarm', () => {
     const sent = (await load.stop()).length;
     let counted = 0;
     const isComplete = async (): Promise<boolean> => {
-      const { rows } = JSON.parse(await command('usage', '/v1', '--format', 'json')) as UsageReport;
-      counted = Number(rows.find((row) => String(row['client']).includes('counted'))?.['requests'] ?? 0);
+      const { rows } = JSON.parse(await command('usage', '/v1', '--format', 'json')) as UsageBy<'client'>;
+      counted = rows.find(({ client }) => client.includes('counted'))?.requests ?? 0;
       return counted >= sent;
     };
     await waitUntil(isComplete, `${sent} requests in the shared ledger`);

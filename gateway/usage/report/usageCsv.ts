@@ -1,9 +1,16 @@
 import { printable } from '../../shared/text.ts';
-import { type Grouping, type ReportCell, type ReportRow, stateInWords, type UsedRoute } from './usagePage.ts';
+import {
+  type Cells,
+  type Grouping,
+  type ReportCell,
+  type ReportRows,
+  stateInWords,
+  type UsedRoute,
+} from './usagePage.ts';
 import type { UsageReport } from './usageReport.ts';
 
 /** The columns of each report. Only JSON has the counts by day (`days`). */
-const columns: Readonly<Record<Grouping, readonly string[]>> = {
+const columns: { readonly [By in Grouping]: readonly (keyof ReportRows[By])[] } = {
   version: ['version', 'requests', 'errors', 'served', 'clients', 'last', 'failing', 'refused'],
   client: [
     'version',
@@ -39,16 +46,16 @@ const columns: Readonly<Record<Grouping, readonly string[]>> = {
 
 /** A report as CSV (RFC 4180) with a header line. */
 export function usageCsv({ by, rows }: Pick<UsageReport, 'by' | 'rows'>): string {
-  const columnNames = columns[by];
+  const columnNames: readonly string[] = columns[by];
   const lines = [
     columnNames.join(','),
-    ...rows.map((row) => columnNames.map((name) => csvCell(textOf(name, row))).join(',')),
+    ...rows.map((row: Cells) => columnNames.map((name) => csvCell(textOf(name, row))).join(',')),
   ];
   return lines.map((line) => `${line}\r\n`).join('');
 }
 
 /** The same words as in the CLI's table. */
-function textOf(name: string, row: ReportRow): ReportCell | undefined {
+function textOf(name: string, row: Cells): ReportCell {
   const value = row[name];
   if (name === 'state') return stateInWords(String(value), `/${row['version']}`, `/${row['successor']}`);
   if (name === 'version' && value === '') return '(none)';
@@ -60,7 +67,7 @@ function textOf(name: string, row: ReportRow): ReportCell | undefined {
  * One cell. Text that begins like a formula gets an apostrophe before it, since spreadsheets would evaluate it and a
  * client can name itself `=HYPERLINK(…)`. Some spreadsheets also evaluate full-width signs.
  */
-export function csvCell(value: ReportCell | undefined): string {
+export function csvCell(value: ReportCell): string {
   if (value === null || value === undefined || typeof value === 'object') return '';
   if (typeof value === 'number') return String(value);
   const text = /^\s*[=+\-@＝＋－＠]|^[\t\r]/.test(value) ? `'${printable(value)}` : printable(value);

@@ -25,17 +25,91 @@ export function whyRouteNotAllowed(query: {
     : 'needs a report by client, route or day.';
 }
 
-/** One row of a usage report, keyed by column. */
-export type ReportRow = Readonly<Record<string, ReportCell>>;
-
-export type ReportCell = string | number | null | readonly RequestCount[] | readonly UsedRoute[];
-
-export interface RequestCount {
-  readonly at: Instant;
-  readonly requests: number;
+/** The rows of a usage report, by what each row is about. */
+export interface ReportRows {
+  readonly version: VersionRow;
+  readonly client: ClientRow;
+  readonly route: RouteRow;
+  readonly day: DayRow;
+  readonly migration: MigrationRow;
 }
 
-export type UsedRoute = ReturnType<typeof routesJson>[number];
+// Not interfaces, so that a row is also a map of columns.
+
+export type VersionRow = {
+  readonly version: string;
+  readonly requests: number;
+  readonly errors: number;
+  readonly served: number;
+  readonly failing: number;
+  readonly refused: number;
+  /** Null: not known of one gateway, because clients are counted for the whole fleet. */
+  readonly clients: number | null;
+  /** Null: not known of one gateway. */
+  readonly last: Instant | null;
+  readonly days: readonly RequestCount[];
+};
+
+export type ClientRow = {
+  readonly version: string;
+  readonly client: string;
+  readonly name: string | null;
+  readonly requests: number;
+  readonly errors: number;
+  readonly served: number;
+  readonly failing: number;
+  readonly refused: number;
+  /** Null: it uses only the successor. */
+  readonly first: Instant | null;
+  readonly last: Instant | null;
+  /** The last request that neither failed nor was refused by a freeze. Null: there is none. */
+  readonly last_used: Instant | null;
+  readonly routes: number;
+  readonly top_routes: readonly UsedRoute[];
+  /** With the parameter `state`. Empty for `other clients`. */
+  readonly state?: MigrationState | '';
+  /** The start of the freeze that does not know the client. */
+  readonly new_since?: Instant;
+  /** Null: the report has too many clients. */
+  readonly days: readonly RequestCount[] | null;
+};
+
+export type RouteRow = {
+  readonly version: string;
+  readonly route: string;
+  readonly requests: number;
+  readonly errors: number;
+  readonly failing: number;
+  readonly clients: number;
+  readonly last: Instant;
+  /** The status with which the successor answers the counterpart, if it was seen to lack it. */
+  readonly successor_status: number | null;
+};
+
+export type DayRow = RequestCount & { readonly version: string };
+
+export type MigrationRow = {
+  readonly version: string;
+  readonly successor: string;
+  readonly client: string;
+  readonly name: string | null;
+  readonly state: MigrationState;
+  readonly requests: number;
+  readonly failing: number;
+  readonly last: Instant | null;
+  readonly successor_requests: number;
+  readonly successor_first: Instant | null;
+  readonly successor_last: Instant | null;
+};
+
+export type ReportCell = string | number | null | undefined | readonly RequestCount[] | readonly UsedRoute[];
+
+/** A row of any report, read by the names of columns. */
+export type Cells = Readonly<Record<string, ReportCell>>;
+
+export type RequestCount = { readonly at: Instant; readonly requests: number };
+
+export type UsedRoute = { readonly route: string; readonly requests: number; readonly last: Instant };
 
 /** A client's use as JSON, in usage reports and in the retirement verdict. */
 export function clientJson(use: ClientUse) {
@@ -59,7 +133,7 @@ export function countsJson({ client, name, first, last, lastUsed, ...counts }: C
   };
 }
 
-function routesJson(routes: ClientUse['topRoutes']) {
+function routesJson(routes: ClientUse['topRoutes']): UsedRoute[] {
   return routes.map(({ route, requests, last }) => ({ route, requests, last: isoText(last) }));
 }
 
@@ -93,7 +167,7 @@ export interface UsagePage {
 }
 
 /** The columns that rows can be sorted by. `client` sorts by the client's name, if it has one. */
-export const sortableColumns: Readonly<Record<string, readonly string[]>> = {
+export const sortableColumns: { readonly [By in Grouping]?: readonly (keyof ReportRows[By])[] } = {
   client: [
     'client',
     'requests',
@@ -112,22 +186,20 @@ export const sortableColumns: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The rows of a page; `total` is their number before `limit` and `offset`. */
-export function pageOf(
-  allRows: readonly ReportRow[],
+export function pageOf<Row extends Cells>(
+  allRows: readonly Row[],
   page: UsagePage,
-): { readonly rows: readonly ReportRow[]; readonly total: number } {
+): { readonly rows: readonly Row[]; readonly total: number } {
   const { limit, offset = 0, sort } = page;
   const matchingRows = rowsMatching(allRows, page);
   const sorted = sort ? inOrder(matchingRows, sort.column, sort.descending) : matchingRows;
   return { rows: sorted.slice(offset, limit === undefined ? undefined : offset + limit), total: matchingRows.length };
 }
 
-/** True if every request of a client or route failed. */
-export function rowOnlyFails({ requests, failing }: ReportRow): boolean {
-  return onlyFails({ requests: Number(requests), failing: Number(failing) });
-}
-
-function rowsMatching(allRows: readonly ReportRow[], { filter = '', state = 'any' }: UsagePage): readonly ReportRow[] {
+function rowsMatching<Row extends Cells>(
+  allRows: readonly Row[],
+  { filter = '', state = 'any' }: UsagePage,
+): readonly Row[] {
   const needle = filter.trim().toLowerCase();
   // Without `state`, a report has only the clients of the version, so all its rows are wanted.
   if (needle === '' && state === 'any') return allRows;
@@ -137,8 +209,9 @@ function rowsMatching(allRows: readonly ReportRow[], { filter = '', state = 'any
   });
 }
 
-function hasState(row: ReportRow, state: NonNullable<UsagePage['state']>): boolean {
-  if (state === 'here') return row['last'] !== null && !rowOnlyFails(row);
+function hasState(row: Cells, state: NonNullable<UsagePage['state']>): boolean {
+  if (state === 'here')
+    return row['last'] !== null && !onlyFails({ requests: Number(row['requests']), failing: Number(row['failing']) });
   if (state === 'refused') return Number(row['refused']) > 0;
   return state === 'any' || row['state'] === state;
 }
@@ -147,11 +220,10 @@ function hasState(row: ReportRow, state: NonNullable<UsagePage['state']>): boole
 const collator = new Intl.Collator('en', { numeric: true });
 
 /** A stable sort, so that pages never overlap. */
-function inOrder(rows: readonly ReportRow[], column: string, descending: boolean): readonly ReportRow[] {
-  const cellOf = (row: ReportRow): ReportCell | undefined =>
-    column === 'client' ? (row['name'] ?? row['client']) : row[column];
+function inOrder<Row extends Cells>(rows: readonly Row[], column: string, descending: boolean): readonly Row[] {
+  const cellOf = (row: Row): ReportCell => (column === 'client' ? (row['name'] ?? row['client']) : row[column]);
   const isTime = /(?:^|_)(?:first|last|used)$/.test(column);
-  const compare = (a: ReportCell | undefined, b: ReportCell | undefined): number => {
+  const compare = (a: ReportCell, b: ReportCell): number => {
     if (typeof a === 'number' && typeof b === 'number') return a - b;
     const [textA, textB] = [String(a ?? ''), String(b ?? '')];
     // RFC 3339 instants of equal length sort by their characters, which is many times as fast as the collator.
@@ -171,7 +243,7 @@ function inOrder(rows: readonly ReportRow[], column: string, descending: boolean
  * - `failing`: it uses neither; all its requests were answered 4xx
  */
 export const migrationStates = ['stayed', 'both', 'moved', 'successor only', 'went back', 'failing'] as const;
-type MigrationState = (typeof migrationStates)[number];
+export type MigrationState = (typeof migrationStates)[number];
 
 // If a client uses both versions at the same time, it is random which of them it used last.
 const minWentBackMs = 3_600_000;

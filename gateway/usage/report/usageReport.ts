@@ -1,19 +1,25 @@
 import { type Instant, isoText, isoTextOrNull } from '../../shared/instant.ts';
 import { evidenceOf } from '../callFacts.ts';
+import { onlyFails } from '../counting/countedExchange.ts';
 import { type LedgerRoute, requestsWithoutRoute } from '../counting/routeNames.ts';
 import type { LiveFacts } from '../evidence/callEvidence.ts';
 import { countedSince } from '../ledger/spans.ts';
 import type { InstanceDay, RouteQueries, SeriesPoint, UsageQueries, UsageSums } from '../usageQueries.ts';
-import { isSingleClient, otherClients } from '../usageRow.ts';
+import { isSingleClient } from '../usageRow.ts';
 import {
+  type ClientRow,
   clientJson,
+  type DayRow,
   type Grouping,
+  type MigrationRow,
+  type MigrationState,
   migrationState,
   pageOf,
-  type ReportRow,
+  type ReportRows,
   type RequestCount,
-  rowOnlyFails,
+  type RouteRow,
   type UsagePage,
+  type VersionRow,
 } from './usagePage.ts';
 
 export interface UsageReportQuery {
@@ -39,8 +45,19 @@ export interface UsageReportQuery {
 }
 
 /** The body of `GET /api/usage`. */
-export interface UsageReport {
-  readonly by: Grouping;
+export type UsageReport = UsageHead &
+  (
+    | { readonly by: 'version'; readonly rows: readonly VersionRow[] }
+    | { readonly by: 'client'; readonly rows: readonly ClientRow[] }
+    | { readonly by: 'route'; readonly rows: readonly RouteRow[] }
+    | { readonly by: 'day'; readonly rows: readonly DayRow[] }
+    | { readonly by: 'migration'; readonly rows: readonly MigrationRow[] }
+  );
+
+export type UsageBy<By extends Grouping> = UsageHead & { readonly by: By; readonly rows: readonly ReportRows[By][] };
+
+/** What the reports of all groupings have. */
+export interface UsageHead {
   readonly version: string | null;
   /** `GET /drinks/{id}`: the route that is reported on; absent: all of them. */
   readonly route?: string;
@@ -68,25 +85,33 @@ export interface UsageReport {
   readonly total: number;
   /** The number of rows before `filter` and `state`. */
   readonly total_unfiltered: number;
-  readonly rows: readonly ReportRow[];
 }
 
 export async function usageReport(queries: UsageQueries, asked: UsageReportQuery): Promise<UsageReport> {
-  const { by, version, route, instance, step, until } = asked;
+  // The compiler does not know that the rows are those of `by`, although `reportBy` has them so.
+  return (await reportBy(asked.by, queries, asked)) as UsageReport;
+}
+
+async function reportBy<By extends Grouping>(
+  by: By,
+  queries: UsageQueries,
+  asked: UsageReportQuery,
+): Promise<UsageBy<By>> {
+  const { version, route, instance, step, until } = asked;
   const isByDay = instance !== undefined || (by === 'day' && step === 'day');
   const since = countedSince(asked.since, until, isByDay ? 'day' : 'hour');
   const query = { ...asked, since };
   const routeQueries = route ? await queries.ofRoutes(route.names) : queries;
-  const allRows = await rowsBy[by](queries, query, routeQueries);
-  const { rows, total } = pageOf(allRows, query.page ?? {});
-  const shownRows = by === 'client' ? await withDays(rows, routeQueries, since) : rows;
+  const { rowsOf, completed } = reports[by];
+  const allRows = await rowsOf(queries, query, routeQueries);
+  const { rows: pageRows, total } = pageOf(allRows, query.page ?? {});
+  const rows = (await completed?.(pageRows, routeQueries, since)) ?? pageRows;
   const routeMembers = route && version !== undefined ? await routeFields(route, version, since, queries) : {};
   // `other clients` are counted for the whole fleet.
   const folded = instance === undefined ? await foldedIn(queries, routeQueries, query) : 0;
   const evidence = await evidenceOf(queries, { version, now: until, quiet: until - since, since }, asked.live);
   const unheard = [...evidence.missing.filter((one) => asked.live?.gaps.includes(one)), ...evidence.pending];
-  return {
-    by,
+  const head: UsageHead = {
     version: version ?? null,
     ...routeMembers,
     ...(instance !== undefined && { instance }),
@@ -102,8 +127,8 @@ export async function usageReport(queries: UsageQueries, asked: UsageReportQuery
     held: queries.unwrittenRows,
     total,
     total_unfiltered: allRows.length,
-    rows: shownRows,
   };
+  return { by, ...head, rows };
 }
 
 async function routeFields(route: LedgerRoute, version: string, since: number, queries: UsageQueries) {
@@ -122,59 +147,70 @@ async function foldedIn(
 }
 
 /** `routeQueries`: of the route that is reported on, or the same as `queries`. */
-type RowsOfReport = (
-  queries: UsageQueries,
-  query: UsageReportQuery,
-  routeQueries: RouteQueries,
-) => Promise<ReportRow[]>;
+interface Report<Row> {
+  rowsOf(queries: UsageQueries, query: UsageReportQuery, routeQueries: RouteQueries): Promise<readonly Row[]>;
+  /** Adds to the rows of a page what is too much for all rows. */
+  completed?(rows: readonly Row[], routeQueries: RouteQueries, since: number): Promise<readonly Row[]>;
+}
 
-const rowsBy: Readonly<Record<Grouping, RowsOfReport>> = {
-  version: async (queries, { since, version, instance }) => {
-    if (instance !== undefined) return instanceTotals(await queries.instanceDays(instance, since, version));
-    const days = await queries.series('day', since, version);
-    const totals = await queries.totals(since);
-    return totals
-      .filter((one) => version === undefined || one.version === version)
-      .map(({ last, ...counts }) => ({
-        ...counts,
-        last: isoText(last),
-        days: days.filter((point) => point.version === counts.version).map(requestCount),
-      }));
+const reports: { readonly [By in Grouping]: Report<ReportRows[By]> } = {
+  version: {
+    rowsOf: async (queries, { since, version, instance }) => {
+      if (instance !== undefined) return instanceTotals(await queries.instanceDays(instance, since, version));
+      const days = await queries.series('day', since, version);
+      const totals = await queries.totals(since);
+      return totals
+        .filter((one) => version === undefined || one.version === version)
+        .map(({ last, ...counts }) => ({
+          ...counts,
+          last: isoText(last),
+          days: days.filter((point) => point.version === counts.version).map(requestCount),
+        }));
+    },
   },
 
-  client: (queries, query, routeQueries) =>
-    eachVersion(queries, query, async (version) => {
-      const clients = await routeQueries.byClient(version, query.since);
-      const rows = clients.map((one) => ({ version, ...clientJson(one) }));
-      return query.page?.state === undefined ? rows : withStates(rows, version, queries, query);
-    }),
-
-  route: (queries, query, routeQueries) =>
-    eachVersion(queries, query, async (version) => {
-      const routes = await routeQueries.byRoute(version, query.since);
-      return routes.map(({ route, requests, errors, failing, clients, last }) => {
-        const successorStatus = query.missingStatus?.(version, route) ?? null;
-        const counts = { requests, errors, failing, clients, last: isoText(last) };
-        return { version, route, ...counts, successor_status: successorStatus };
-      });
-    }),
-
-  day: async (queries, { step, since, version, instance }, routeQueries) => {
-    const points = await (instance === undefined
-      ? routeQueries.series(step, since, version)
-      : queries.instanceDays(instance, since, version));
-    return points.map((point) => ({ version: point.version, ...requestCount(point) }));
+  client: {
+    rowsOf: (queries, query, routeQueries) =>
+      eachVersion(queries, query, async (version) => {
+        const clients = await routeQueries.byClient(version, query.since);
+        const rows = clients.map((one) => ({ version, ...clientJson(one), days: null }));
+        return query.page?.state === undefined ? rows : withStates(rows, version, queries, query);
+      }),
+    completed: withDays,
   },
 
-  migration: (queries, query) =>
-    eachVersion(queries, query, async (version) => {
-      const successor = query.successor(version);
-      return successor === undefined ? [] : migrationRows(queries, version, successor, query.since);
-    }),
+  route: {
+    rowsOf: (queries, query, routeQueries) =>
+      eachVersion(queries, query, async (version) => {
+        const routes = await routeQueries.byRoute(version, query.since);
+        return routes.map(({ route, requests, errors, failing, clients, last }) => {
+          const successorStatus = query.missingStatus?.(version, route) ?? null;
+          const counts = { requests, errors, failing, clients, last: isoText(last) };
+          return { version, route, ...counts, successor_status: successorStatus };
+        });
+      }),
+  },
+
+  day: {
+    rowsOf: async (queries, { step, since, version, instance }, routeQueries) => {
+      const points = await (instance === undefined
+        ? routeQueries.series(step, since, version)
+        : queries.instanceDays(instance, since, version));
+      return points.map((point) => ({ version: point.version, ...requestCount(point) }));
+    },
+  },
+
+  migration: {
+    rowsOf: (queries, query) =>
+      eachVersion(queries, query, async (version) => {
+        const successor = query.successor(version);
+        return successor === undefined ? [] : migrationRows(queries, version, successor, query.since);
+      }),
+  },
 };
 
 /** For one gateway, the number of clients and the last request are not known, because clients are counted for the whole fleet. */
-function instanceTotals(days: readonly InstanceDay[]): ReportRow[] {
+function instanceTotals(days: readonly InstanceDay[]): VersionRow[] {
   const byVersion = [...Map.groupBy(days, ({ version }) => version)];
   return byVersion
     .map(([version, versionDays]) => {
@@ -204,11 +240,11 @@ export async function instanceFault(
 }
 
 /** The rows of `version`; if it is undefined, those of every version, one after the other. */
-async function eachVersion(
+async function eachVersion<Row>(
   queries: UsageQueries,
   { version, since }: UsageReportQuery,
-  rowsOf: (version: string) => Promise<ReportRow[]>,
-): Promise<ReportRow[]> {
+  rowsOf: (version: string) => Promise<readonly Row[]>,
+): Promise<readonly Row[]> {
   if (version !== undefined) return rowsOf(version);
   const totals = await queries.totals(since);
   const rows = await Array.fromAsync(totals, (one) => rowsOf(one.version));
@@ -219,34 +255,30 @@ async function eachVersion(
 const maxClientsWithDays = 50;
 
 /** Adds the requests per day to the first rows of each version. */
-async function withDays(rows: readonly ReportRow[], queries: RouteQueries, since: number): Promise<ReportRow[]> {
-  const daysByRow = new Map<ReportRow, RequestCount[]>();
-  for (const [version, versionRows] of Map.groupBy(rows, (row) => String(row['version']))) {
+async function withDays(rows: readonly ClientRow[], queries: RouteQueries, since: number): Promise<ClientRow[]> {
+  const daysByRow = new Map<ClientRow, RequestCount[]>();
+  for (const [version, versionRows] of Map.groupBy(rows, (row) => row.version)) {
     const rowsWithDays = versionRows.slice(0, maxClientsWithDays);
-    const points = await queries.clientSeries(
-      version,
-      rowsWithDays.map(({ client }) => String(client)),
-      since,
-    );
-    const byClient = Map.groupBy(points, ({ client }) => client);
-    for (const row of rowsWithDays) daysByRow.set(row, (byClient.get(String(row['client'])) ?? []).map(requestCount));
+    const clients = rowsWithDays.map(({ client }) => client);
+    const byClient = Map.groupBy(await queries.clientSeries(version, clients, since), ({ client }) => client);
+    for (const row of rowsWithDays) daysByRow.set(row, (byClient.get(row.client) ?? []).map(requestCount));
   }
   return rows.map((row) => ({ ...row, days: daysByRow.get(row) ?? null }));
 }
 
 /** Adds the migration state to each row, and adds a row for each client that uses only the successor now. */
 async function withStates(
-  rows: readonly ReportRow[],
+  rows: readonly ClientRow[],
   version: string,
   queries: UsageQueries,
   query: UsageReportQuery,
-): Promise<ReportRow[]> {
+): Promise<ClientRow[]> {
   const successor = query.successor(version);
   const movement = successor === undefined ? [] : await queries.movement(version, successor, query.since);
   const stateByClient = new Map(movement.map((one) => [one.client, migrationState(one)]));
   const onlySuccessor = movement.filter(({ from }) => from === undefined);
   return [
-    ...rows.map((row) => ({ ...row, state: stateByClient.get(String(row['client'])) ?? stateWithoutMovement(row) })),
+    ...rows.map((row) => ({ ...row, state: stateByClient.get(row.client) ?? stateWithoutMovement(row) })),
     ...onlySuccessor.map(({ client, name }) => ({
       version,
       client,
@@ -258,9 +290,9 @@ async function withStates(
 }
 
 /** `other clients` has no state, because it is not one client. */
-function stateWithoutMovement(row: ReportRow): string {
-  if (row['client'] === otherClients) return '';
-  return rowOnlyFails(row) ? 'failing' : 'stayed';
+function stateWithoutMovement(row: ClientRow): MigrationState | '' {
+  if (!isSingleClient(row)) return '';
+  return onlyFails(row) ? 'failing' : 'stayed';
 }
 
 const noUse = {
@@ -274,6 +306,7 @@ const noUse = {
   last_used: null,
   routes: 0,
   top_routes: [],
+  days: null,
 };
 
 async function migrationRows(
@@ -281,7 +314,7 @@ async function migrationRows(
   version: string,
   successor: string,
   since: number,
-): Promise<ReportRow[]> {
+): Promise<MigrationRow[]> {
   const clients = await queries.movement(version, successor, since);
   return clients.map(({ client, name, hasUsedOld, from, to }) => ({
     version,

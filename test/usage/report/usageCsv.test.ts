@@ -25,6 +25,6 @@ describe('a cell of CSV', () => {
 });
 
 it('has a header line, and ends every line with CRLF (RFC 4180)', () => {
-  const rows = [{ version: 'v1', at: '2026-11-21T00:00:00.000Z', requests: 7 }];
+  const rows = [{ version: 'v1', at: '2026-11-21T00:00:00.000Z', requests: 7 } as const];
   expect(usageCsv({ by: 'day', rows })).toBe('version,at,requests\r\nv1,2026-11-21T00:00:00.000Z,7\r\n');
 });

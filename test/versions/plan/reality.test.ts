@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import { startGateway } from '../../../gateway/process/runtime/gateway.ts';
 import { ThreadedLedger } from '../../../gateway/usage/ledger/threadedLedger.ts';
-import type { UsageReport } from '../../../gateway/usage/report/usageReport.ts';
+import type { UsageBy } from '../../../gateway/usage/report/usageReport.ts';
 import type { Plan } from '../../../gateway/versions/plan/plan.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -85,16 +85,15 @@ async function send(url: string): Promise<void> {
 /** The table of the ledger. A plan before it makes the gateway write its counts. */
 async function counted(admin: string): Promise<Map<string, Counted>> {
   const response = await fetch(`${admin}/api/usage?by=client`);
-  const { rows } = (await response.json()) as UsageReport;
+  const { rows } = (await response.json()) as UsageBy<'client'>;
   const sums = new Map<string, Counted>();
   for (const { version, client, requests, served, refused } of rows) {
     if (version === '') continue;
-    const sum = sums.get(String(client)) ?? { requests: 0, served: 0, refused: 0 };
-    const [more, answered, turnedAway] = [requests, served, refused].map(Number) as [number, number, number];
-    sums.set(String(client), {
-      requests: sum.requests + more,
-      served: sum.served + answered,
-      refused: sum.refused + turnedAway,
+    const sum = sums.get(client) ?? { requests: 0, served: 0, refused: 0 };
+    sums.set(client, {
+      requests: sum.requests + requests,
+      served: sum.served + served,
+      refused: sum.refused + refused,
     });
   }
   return sums;

@@ -5,7 +5,7 @@ import { driftReport } from '../../../contracts/shadow/report/drift.ts';
 import { shadowRemark, shadowReport, whyAdapterCannotServe } from '../../../contracts/shadow/report/report.ts';
 import { answeredPaths } from '../../../proxy/trial/trialRoutes.ts';
 import { reasonOf } from '../../../shared/fileSystem.ts';
-import { isoText } from '../../../shared/instant.ts';
+import { type Instant, isoText } from '../../../shared/instant.ts';
 import { evidenceOf, sizeEvidenceOf } from '../../../usage/callFacts.ts';
 import { nameClient } from '../../../usage/clientNames.ts';
 import { type LedgerRoute, type NamedRoute, routeOrReason } from '../../../usage/counting/routeNames.ts';
@@ -73,8 +73,7 @@ const answers: {
 } = {
   usage: async (queries, snapshot, query) => {
     const report = await usageOf(queries, snapshot, query);
-    if (!('rows' in report)) return report;
-    return bodyOf({ ...report, rows: await markNewClients(report, queries, snapshot) });
+    return 'rows' in report ? bodyOf(await withNewClients(report, queries, snapshot)) : report;
   },
 
   usageCsv: async (queries, snapshot, query) => {
@@ -289,27 +288,29 @@ function comparisonAnswer<Report>(reportOn: (...asked: Parameters<typeof driftRe
   };
 }
 
-/** The rows of a report by client, with `new_since` in the rows of clients that a freeze does not know. */
-async function markNewClients(
-  { by, rows, until }: UsageReport,
+/** A report by client, with `new_since` in the rows of clients that a freeze does not know. */
+async function withNewClients(
+  report: UsageReport,
   queries: UsageQueries,
   { sortedVersions }: Snapshot,
-): Promise<UsageReport['rows']> {
+): Promise<UsageReport> {
+  if (report.by !== 'client') return report;
+  const until = Date.parse(report.until);
   /** `v1 CLIENT` → the start of the freeze. */
-  const newSince = new Map<string, string>();
-  for (const version of by === 'client' ? sortedVersions : []) {
+  const newSince = new Map<string, Instant>();
+  for (const version of sortedVersions) {
     const { name, freeze } = version;
-    if (freeze === undefined || freeze.from > Date.parse(until)) continue;
-    const since = isoText(freeze.from);
-    const allow = clientsSparedByFreeze(version, Date.parse(until));
+    if (freeze === undefined || freeze.from > until) continue;
+    const allow = clientsSparedByFreeze(version, until);
     for (const { client } of await newClientsOf(queries, { version: name, from: freeze.from, allow }))
-      newSince.set(`${name} ${client}`, since);
+      newSince.set(`${name} ${client}`, isoText(freeze.from));
   }
-  if (newSince.size === 0) return rows;
-  return rows.map((row) => {
-    const since = newSince.get(`${row['version']} ${row['client']}`);
+  if (newSince.size === 0) return report;
+  const rows = report.rows.map((row) => {
+    const since = newSince.get(`${row.version} ${row.client}`);
     return since === undefined ? row : { ...row, new_since: since };
   });
+  return { ...report, rows };
 }
 
 /** @returns the explanation if neither routes.yaml nor the ledger has the version */

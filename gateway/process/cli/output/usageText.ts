@@ -1,24 +1,26 @@
 import { type Paint, tableAsText } from '../../../shared/document.ts';
 import { ago, plural, printable, printableExcerpt, roughPeriod, withCommas } from '../../../shared/text.ts';
 import {
+  type ClientRow,
+  type DayRow,
   type Grouping,
+  type MigrationRow,
   migrationStates,
-  type ReportCell,
-  type ReportRow,
-  type RequestCount,
+  type ReportRows,
   stateInWords,
-  type UsedRoute,
 } from '../../../usage/report/usagePage.ts';
-import type { UsageReport } from '../../../usage/report/usageReport.ts';
+import type { UsageBy, UsageHead, UsageReport } from '../../../usage/report/usageReport.ts';
 import { routesInWords } from '../../../versions/retirement/words.ts';
 import { sparkline } from './terminal.ts';
 
-interface Column {
+interface Column<Row> {
   readonly heading: string;
   /** If this field of the rows is 0 in every row, the column is omitted. */
-  readonly omittedIfZero?: string;
-  readonly cell: (row: ReportRow, report: UsageReport) => string;
+  readonly omittedIfZero?: keyof Row;
+  cell(row: Row, report: ReportOf<Row>): string;
 }
+
+type ReportOf<Row> = UsageHead & { readonly rows: readonly Row[] };
 
 export function usageAsText(report: UsageReport, paint: Paint, width = Number.POSITIVE_INFINITY): string {
   const { rows, since, until, counted_since: counted, problem: ledgerProblem, problems, folded, held } = report;
@@ -43,7 +45,7 @@ export function usageAsText(report: UsageReport, paint: Paint, width = Number.PO
     ...warnings.map((warning) => paint('yellow', warning)),
     '',
     ...(rows.length === 0 ? ['  no requests'] : tableOf(report, width)),
-    ...(report.by === 'migration' ? migrationSummary(rows, period) : []),
+    ...(report.by === 'migration' ? migrationSummary(report.rows, period) : []),
   ];
   return `${lines.join('\n')}\n`;
 }
@@ -55,32 +57,39 @@ function startOf({ counted_since: counted, since, until }: UsageReport): string[
   return [`The ledger starts only ${ago(Date.parse(counted), Date.parse(until))}; the counts are of this time.`];
 }
 
-function tableOf(report: UsageReport, width: number): string[] {
+function tableOf<By extends Grouping>(report: UsageBy<By>, width: number): string[] {
   const columns = columnsOf[report.by].filter(
     ({ heading, omittedIfZero: field }) =>
       !(heading === 'routes' && report.route !== undefined) &&
       (field === undefined || report.rows.some((row) => (row[field] ?? 0) !== 0)),
   );
-  const cells = report.rows.map((row) => columns.map(({ cell }) => cell(row, report)));
+  const cells = report.rows.map((row) => columns.map((column) => column.cell(row, report)));
   return tableAsText([columns.map(({ heading }) => heading), ...cells], width);
 }
 
-const versionColumn = column('version', (row) => {
-  const name = textOf(row['version']);
-  return name === '' ? '(none)' : printable(`/${name}`);
-});
-const clientColumn = column('client', (row) => {
-  const name = printableExcerpt(textOf(row['name']) || textOf(row['client']));
-  return textOf(row['new_since']) === '' ? name : `${name} (new)`;
-});
-const lastCallColumn = column('last call', (row, { until }) => agoOf(row['last'], until));
-const daysColumn = column('by day', ({ days: counts }, { since, until, counted_since: counted }) => {
-  if (!isCounts(counts)) return '';
-  return sparkline(counts, Date.parse(since), Date.parse(until), Date.parse(counted ?? until));
-});
+const versionColumn: Column<{ version: string }> = {
+  heading: 'version',
+  cell: ({ version }) => (version === '' ? '(none)' : printable(`/${version}`)),
+};
+const clientColumn: Column<Pick<ClientRow, 'client' | 'name' | 'new_since'>> = {
+  heading: 'client',
+  cell: ({ client, name, new_since: newSince }) => {
+    const shown = printableExcerpt(name ?? client);
+    return newSince === undefined ? shown : `${shown} (new)`;
+  },
+};
+const lastCallColumn: Column<{ last: string | null }> = {
+  heading: 'last call',
+  cell: ({ last }, { until }) => agoOf(last, until),
+};
+const daysColumn: Column<Pick<ClientRow, 'days'>> = {
+  heading: 'by day',
+  cell: ({ days }, { since, until, counted_since: counted }) =>
+    days ? sparkline(days, Date.parse(since), Date.parse(until), Date.parse(counted ?? until)) : '',
+};
 
 // `errors`: answered 4xx or 5xx. `failing`: answered 4xx, but not for a temporary reason such as 429.
-const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
+const columnsOf: { readonly [By in Grouping]: readonly Column<ReportRows[By]>[] } = {
   version: [
     versionColumn,
     numberColumn('requests'),
@@ -98,78 +107,74 @@ const columnsOf: Readonly<Record<Grouping, readonly Column[]>> = {
     numberColumn('errors'),
     numberColumnUnlessZero('failing'),
     numberColumnUnlessZero('refused'),
-    column('routes', (row) => routesInWords(numberOf(row['routes']), usedRoutesIn(row))),
-    column('first call', (row) => textOf(row['first']).slice(0, 10)),
+    { heading: 'routes', cell: (row) => routesInWords(row.routes, row.top_routes) },
+    { heading: 'first call', cell: ({ first }) => (first ?? '').slice(0, 10) },
     lastCallColumn,
     daysColumn,
   ],
   route: [
     versionColumn,
-    column('route', (row) => printableExcerpt(textOf(row['route']), 100)),
+    { heading: 'route', cell: ({ route }) => printableExcerpt(route, 100) },
     numberColumn('requests'),
     numberColumn('errors'),
     numberColumnUnlessZero('failing'),
     numberColumn('clients'),
     lastCallColumn,
-    // The status with which the successor answered the counterpart of the route, if it lacks it.
     {
       heading: 'in the successor',
       omittedIfZero: 'successor_status',
-      cell: ({ successor_status: status }) => (typeof status === 'number' ? `missing (${status})` : ''),
+      cell: ({ successor_status: status }) => (status === null ? '' : `missing (${status})`),
     },
   ],
   day: [
     versionColumn,
-    column('day', (row, { step }) => (step === 'hour' ? minuteOf(textOf(row['at'])) : textOf(row['at']).slice(0, 10))),
+    { heading: 'day', cell: ({ at }, { step }) => (step === 'hour' ? minuteOf(at) : at.slice(0, 10)) },
     numberColumn('requests'),
-    column('', ({ requests }, { rows }) => bar(numberOf(requests), rows)),
+    { heading: '', cell: ({ requests }, { rows }) => bar(requests, rows) },
   ],
   migration: [
     versionColumn,
     clientColumn,
-    column('state', stateOf),
+    {
+      heading: 'state',
+      cell: ({ state, version, successor }) => printable(stateInWords(state, `/${version}`, `/${successor}`)),
+    },
     numberColumn('requests'),
     lastCallColumn,
-    column('successor', (row) => printable(`/${textOf(row['successor'])}`)),
-    numberColumn('requests', 'successor_requests'),
-    column('last call', (row, { until }) => agoOf(row['successor_last'], until)),
+    { heading: 'successor', cell: ({ successor }) => printable(`/${successor}`) },
+    numberColumn('successor_requests', 'requests'),
+    { heading: 'last call', cell: (row, { until }) => agoOf(row.successor_last, until) },
   ],
 };
 
-function column(heading: string, cell: Column['cell']): Column {
-  return { heading, cell };
+function numberColumn<Field extends string>(
+  field: Field,
+  heading: string = field,
+): Column<Readonly<Record<Field, number | null>>> {
+  return { heading, cell: ({ [field]: number }) => (number === null ? '-' : withCommas(number)) };
 }
 
-function numberColumn(heading: string, field = heading): Column {
-  return column(heading, (row) => (row[field] === null ? '-' : withCommas(numberOf(row[field]))));
-}
-
-function numberColumnUnlessZero(field: string): Column {
+function numberColumnUnlessZero<Field extends string>(field: Field): Column<Readonly<Record<Field, number | null>>> {
   return { ...numberColumn(field), omittedIfZero: field };
 }
 
-function bar(requests: number, rows: readonly ReportRow[]): string {
-  const most = rows.reduce((highest, row) => Math.max(highest, numberOf(row['requests'])), 1);
+function bar(requests: number, rows: readonly DayRow[]): string {
+  const most = rows.reduce((highest, row) => Math.max(highest, row.requests), 1);
   return '█'.repeat(Math.ceil((requests / most) * 30));
 }
 
-function stateOf(row: ReportRow): string {
-  const [from, to] = [textOf(row['version']), textOf(row['successor'])];
-  return printable(stateInWords(textOf(row['state']), `/${from}`, `/${to}`));
-}
-
 /** One line per version that has a successor. `period`: `the last 30 days`. */
-function migrationSummary(rows: readonly ReportRow[], period: string): string[] {
-  const byVersion = Map.groupBy(rows, (row) => textOf(row['version']));
-  const lines = [...byVersion].map(([name, clientRows]) => {
-    const successor = textOf(clientRows[0]?.['successor']);
+function migrationSummary(rows: readonly MigrationRow[], period: string): string[] {
+  const byVersion = Map.groupBy(rows, ({ version }) => version);
+  const lines = [...byVersion].map(([version, clientRows]) => {
+    const [name, successor] = [`/${version}`, `/${clientRows[0]?.successor}`];
     const words = migrationStates.flatMap((state) => {
-      const clientCount = clientRows.filter((row) => row['state'] === state).length;
+      const clientCount = clientRows.filter((row) => row.state === state).length;
       if (clientCount === 0 && state === 'failing') return [];
-      return [`${withCommas(clientCount)} ${stateInWords(state, `/${name}`, `/${successor}`)}`];
+      return [`${withCommas(clientCount)} ${stateInWords(state, name, successor)}`];
     });
     return printable(
-      `  /${name} to /${successor} in ${period}: ${plural(clientRows.length, 'client')}, ${words.join(', ')}`,
+      `  ${name} to ${successor} in ${period}: ${plural(clientRows.length, 'client')}, ${words.join(', ')}`,
     );
   });
   return lines.length === 0 ? [] : ['', ...lines];
@@ -179,22 +184,6 @@ function minuteOf(instant: string): string {
   return printable(instant.replace(/:\d\d(\.\d+)?Z$/, 'Z'));
 }
 
-function agoOf(instant: ReportCell | undefined, until: string): string {
-  return typeof instant === 'string' ? ago(Date.parse(instant), Date.parse(until)) : '-';
-}
-
-function textOf(cell: ReportCell | undefined): string {
-  return typeof cell === 'string' ? cell : '';
-}
-
-function numberOf(cell: ReportCell | undefined): number {
-  return typeof cell === 'number' ? cell : 0;
-}
-
-function usedRoutesIn({ top_routes: top }: ReportRow): readonly UsedRoute[] {
-  return Array.isArray(top) ? (top as readonly UsedRoute[]) : [];
-}
-
-function isCounts(cell: ReportCell | undefined): cell is readonly RequestCount[] {
-  return Array.isArray(cell);
+function agoOf(instant: string | null, until: string): string {
+  return instant === null ? '-' : ago(Date.parse(instant), Date.parse(until));
 }

@@ -116,12 +116,12 @@ export function clientIdentifier(client) {
 
 /**
  * The routes that a client uses: the first one, and the others behind a disclosure.
- * @param {{ client: string, routes: number, top_routes?: readonly { route: string, requests: number }[]|null|undefined }} caller
+ * @param {ClientRow} caller
  * @param {Set<string>} openClients the clients whose routes are disclosed
  */
 function usedRoutes({ client, routes, top_routes: topRoutes }, openClients) {
-  const [first] = topRoutes ?? [];
-  if (!topRoutes || !first) return withCommas(routes);
+  const [first] = topRoutes;
+  if (!first) return withCommas(routes);
   if (topRoutes.length === 1 && routes <= 1) return el('code', { class: 'path' }, first.route);
   const unlistedCount = routes - topRoutes.length;
   const onToggle = (/** @type {Event} */ { currentTarget }) => {

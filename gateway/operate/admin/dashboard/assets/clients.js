@@ -88,11 +88,11 @@ export function clients(version, successor, isRetired, onQueryChange, renameButt
       return usageUrl(filter === '' ? parameters : { ...parameters, filter });
     },
     /**
-     * @param {Usage<ClientRow>} answer
+     * @param {Usage<'client'>} answer
      * @param {Period} period
      */
     fill(answer, { since, ms, words }) {
-      const { rows, total = rows.length, total_unfiltered: unfilteredTotal = total, until } = answer;
+      const { rows, total, total_unfiltered: unfilteredTotal, until } = answer;
       now = Date.parse(until);
       dayCount = Math.round(ms / dayMs);
       // Two days are no chart.
@@ -116,10 +116,10 @@ export function clients(version, successor, isRetired, onQueryChange, renameButt
 
 /**
  * Why the list of clients may be incomplete. A ledger that cannot be written is reported at the top of the page.
- * @param {{ problem: string|null, folded?: number, problems?: readonly string[] }} usage
+ * @param {Usage<'client'>} usage
  * @param {string} period `last 7 days`
  */
-function usageWarnings({ problem, folded = 0, problems = [] }, period) {
+function usageWarnings({ problem, folded, problems }, period) {
   return [
     ...problems.filter((text) => text !== problem).map((text) => el('p', { class: 'problem mild' }, text)),
     ...(folded > 0

@@ -10,7 +10,7 @@ import { driftCard, shadowCard } from './shadow.js';
 import { drawGatewayDays, drawTrend, figures, verdict } from './verdict.js';
 
 /** @import { Period } from './periodChoice.js' */
-/** @import { ClientRow, Day, Retirement, RouteRow, Usage, VersionStatus, VersionTotal } from './types.js' */
+/** @import { ClientRow, Day, Retirement, RouteRow, Usage, VersionStatus } from './types.js' */
 
 /** The stages of a version that will be retired, most urgent first. */
 const endingStages = ['sunset', 'deprecated', 'announced'];
@@ -166,7 +166,7 @@ export class RetirementSection {
   async #drawDays({ version, facts }, request) {
     const gateway = this.#gateway;
     try {
-      /** @type {Usage<Day>} */
+      /** @type {Usage<'day'>} */
       const { rows } = await getJson(usageUrl({ by: 'day', version, instance: gateway, since: '31d' }), request.signal);
       if (request.isOutdated) return;
       this.#removeTrend();
@@ -203,7 +203,7 @@ export class RetirementSection {
     const request = this.#clientsRequest.start();
     try {
       const period = this.#period;
-      /** @type {Usage<ClientRow>} */
+      /** @type {Usage<'client'>} */
       const usage = await getJson(table.url(period), request.signal);
       if (request.isOutdated || table !== this.#clients) return;
       table.fill(usage, period);
@@ -222,7 +222,7 @@ export class RetirementSection {
     try {
       const period = this.#period;
       const url = usageUrl({ by: 'route', version, since: period.since });
-      /** @type {Usage<RouteRow>} */
+      /** @type {Usage<'route'>} */
       const { rows, until } = await getJson(url, request.signal);
       if (request.isOutdated || !table || table !== this.#routes) return;
       table.fill(rows, facts, Date.parse(until), period);
@@ -269,10 +269,10 @@ async function firstVersion(versions) {
   const retired = versions.filter(({ stage }) => stage === 'retired').map(({ version }) => version);
   if (retired.length < 2) return retired[0] ?? versions[0]?.version ?? '';
   try {
-    /** @type {Usage<VersionTotal>} */
+    /** @type {Usage<'version'>} */
     const { rows } = await getJson(usageUrl({ by: 'version', since: '30d' }), AbortSignal.timeout(ledgerTimeoutMs));
     const called = rows.filter(({ version }) => retired.includes(version));
-    const [latest] = called.toSorted((a, b) => Date.parse(b.last) - Date.parse(a.last));
+    const [latest] = called.toSorted((a, b) => (b.last ?? '').localeCompare(a.last ?? ''));
     return latest?.version ?? retired.at(-1) ?? '';
   } catch {
     return retired.at(-1) ?? '';

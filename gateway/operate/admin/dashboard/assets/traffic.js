@@ -46,7 +46,7 @@ export class TrafficSection {
     // Do not redraw while the pointer is over the chart.
     if (url === this.#drawnUrl && container.querySelector('.u-over:hover')) return;
     try {
-      /** @type {Usage<Day & { version: string }>} */
+      /** @type {Usage<'day'>} */
       const usage = await getJson(url, request.signal);
       if (request.isOutdated) return;
       this.#removeChart();
@@ -74,7 +74,7 @@ const stepOf = ({ ms }) => (ms <= 7 * dayMs ? 'hour' : 'day');
 /**
  * A stacked chart of the requests to every version.
  * @param {HTMLElement} container
- * @param {Usage<Day & { version: string }>} usage
+ * @param {Usage<'day'>} usage
  * @param {'hour'|'day'} step
  * @returns {() => void} removes the chart
  */
@@ -150,7 +150,7 @@ function drawTraffic(container, usage, step) {
 /**
  * `times`: the start of each step, in seconds. `counts`: for each version, its requests in each step. The API omits steps without
  * requests; here they are 0.
- * @param {Usage<Day & { version: string }>} usage
+ * @param {Usage<'day'>} usage
  * @param {readonly string[]} versionNames
  * @param {'hour'|'day'} step
  */

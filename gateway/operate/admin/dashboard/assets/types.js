@@ -1,5 +1,4 @@
-// Responses of the admin API: the types of the server, by the names that the pages use. The rows of a usage report are described here,
-// with the fields that the pages read.
+// Responses of the admin API: the types of the server, by the names that the pages use.
 
 /**
  * @typedef {import('../../statusJson.ts').StatusJson} Status
@@ -17,10 +16,9 @@
  * @typedef {NonNullable<import('../../statusJson.ts').FeatureStatusJson['fleet']>} Fleet
  * @typedef {Fleet['gateways'][number]} FleetGateway
  * @typedef {Trend['days'][number]} Day
- * @typedef {{ version: string, client: string, name: string|null, requests: number, errors: number, served: number, refused: number, last: string|null, state?: string, routes: number, top_routes?: { route: string, requests: number, last: string }[]|null, days: Day[]|null }} ClientRow
- * @typedef {{ route: string, requests: number, errors: number, clients: number, last: string }} RouteRow
+ * @typedef {import('../../../../usage/report/usagePage.ts').ClientRow} ClientRow
+ * @typedef {import('../../../../usage/report/usagePage.ts').RouteRow} RouteRow
  * @typedef {Retirement['reasons'][number]} Remark
- * @typedef {{ version: string, requests: number, last: string }} VersionTotal
  * @typedef {Facts['trend']} Trend
  * @typedef {NonNullable<Facts['successor']>} Successor
  * @typedef {Retirement['facts']} Facts
@@ -36,8 +34,8 @@
  */
 
 /**
- * @template Row
- * @typedef {{ since: string, until: string, counted_since: string|null, problem: string|null, problems?: string[], folded?: number, held?: number, total?: number, total_unfiltered?: number, rows: Row[] }} Usage
+ * @template {keyof import('../../../../usage/report/usagePage.ts').ReportRows} By
+ * @typedef {import('../../../../usage/report/usageReport.ts').UsageBy<By>} Usage
  */
 
 export {};
