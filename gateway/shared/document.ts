@@ -14,7 +14,7 @@ export interface Document {
   readonly answer?: { readonly text: string; readonly style: Style };
   /** The result in a sentence. A terminal shows it in place of the title. */
   readonly lead?: string;
-  readonly sections: readonly Section[];
+  readonly sections: readonly StyledSection[];
 }
 
 /** A part of a document. Its members are shown in this order. */
@@ -23,14 +23,20 @@ export interface Section {
   /** On a terminal beside the heading, elsewhere below it. */
   readonly detail?: string | undefined;
   readonly text?: string | undefined;
-  /** Of `text`, on a terminal. */
-  readonly style?: Style;
   /** Sentences, or entries of a list. */
   readonly lines?: readonly string[];
-  /** `isPlain`: a terminal omits the head. A table without rows is omitted. */
-  readonly table?: (Table & { readonly isPlain?: boolean }) | undefined;
+  /** A table without rows is omitted. */
+  readonly table?: Table | undefined;
   /** What the table omits. */
   readonly more?: readonly string[];
+}
+
+/** With what only a terminal uses. */
+export interface StyledSection extends Section {
+  /** Of `text`. */
+  readonly style?: Style;
+  /** `isPlain`: without the head. */
+  readonly table?: (Table & { readonly isPlain?: boolean }) | undefined;
 }
 
 interface Table {
@@ -42,10 +48,16 @@ interface Table {
 const maxLength = 2_000;
 
 /** For a file, a ticket, a chat or a pull request. */
-export function documentAsMarkdown({ title, answer, lead, sections }: Document): string {
-  const heading = answer ? `${title} ${answer.text}` : title;
-  const parts = [`# ${plainAsMarkdown(heading, maxLength)}`, sentenceOf(lead), ...sections.flatMap(markdownParts)];
+export function documentAsMarkdown(document: Document): string {
+  const { lead, sections } = document;
+  const heading = plainAsMarkdown(headingOf(document), maxLength);
+  const parts = [`# ${heading}`, sentenceOf(lead), ...sections.flatMap(markdownParts)];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+/** The title, with the answer to its question. */
+export function headingOf({ title, answer }: Pick<Document, 'title' | 'answer'>): string {
+  return answer ? `${title} ${answer.text}` : title;
 }
 
 function markdownParts({ heading, detail, text, lines = [], table, more = [] }: Section): string[] {
@@ -77,7 +89,7 @@ export function documentAsText(document: Document, paint: Paint, width = Number.
   return `${shown.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
-function terminalLines(section: Section, paint: Paint, width: number): string[] {
+function terminalLines(section: StyledSection, paint: Paint, width: number): string[] {
   const { heading, detail, text, style, lines = [], table, more = [] } = section;
   const { head = [], rows = [], isPlain = false } = table ?? {};
   const name = heading === undefined ? [] : [paint('bold', printable(heading))];

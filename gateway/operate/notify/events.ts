@@ -23,7 +23,8 @@ type ConfiguredType = Snapshot['notify'][number]['events'][number];
 export type NotifyEventType = ConfiguredType | 'digest' | 'test';
 
 /** An event that receivers are notified of, as plain data. Instants in epoch ms; texts are safe to print. */
-export interface NotifyEvent extends Document {
+export interface NotifyEvent extends Pick<Document, 'title'> {
+  readonly sections: readonly Section[];
   /** The same on every gateway that finds the event, and at every start: the queue keeps one row per id and receiver. */
   readonly id: string;
   readonly type: NotifyEventType;

@@ -1,4 +1,4 @@
-import type { Document, Section } from '../../shared/document.ts';
+import { type Document, headingOf, type Section } from '../../shared/document.ts';
 import { isoTextOrNull } from '../../shared/instant.ts';
 import { type Html, html, sentenceAsHtml } from '../../shared/markup.ts';
 import { shortened } from '../../shared/text.ts';
@@ -18,19 +18,19 @@ const styles = {
 } as const;
 
 /** A page for an e-mail. */
-export function asHtml({ title, sections }: Document): string {
+export function asHtml(document: Document): string {
+  const { lead, sections } = document;
+  const title = headingOf(document);
   return html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${title}</title></head>
 <body style="${styles.body}">
-${[element('h1', title), ...sections.flatMap(htmlParts)].map((part) => html`${part}\n`)}</body>
+${[element('h1', title), ...paragraphs([lead]), ...sections.flatMap(htmlParts)].map((part) => html`${part}\n`)}</body>
 </html>
 `.toString();
 }
 
 function htmlParts({ heading, detail, text, lines = [], table, more = [] }: Section): Html[] {
-  const paragraphs = (texts: readonly (string | undefined)[]): Html[] =>
-    texts.flatMap((one) => (one === undefined ? [] : [html`<p>${sentenceAsHtml(one)}</p>`]));
   const items = lines.map((line) => html`<li>${sentenceAsHtml(line)}</li>\n`);
   const row = (tag: 'th' | 'td', cells: readonly string[]): Html =>
     html`<tr>${cells.map((cell) => element(tag, cell))}</tr>\n`;
@@ -44,13 +44,18 @@ function htmlParts({ heading, detail, text, lines = [], table, more = [] }: Sect
   ];
 }
 
+function paragraphs(texts: readonly (string | undefined)[]): Html[] {
+  return texts.flatMap((one) => (one === undefined ? [] : [html`<p>${sentenceAsHtml(one)}</p>`]));
+}
+
 function element(tag: 'h1' | 'h2' | 'th' | 'td', text: string): Html {
   return html`<${tag} style="${styles[tag]}">${text}</${tag}>`;
 }
 
 /** The body of the JSON format: the payload that Standard Webhooks recommends. */
 export function eventAsJson({ type, at, title, sections, data }: NotifyEvent): string {
-  const text = sections.flatMap(({ lines = [] }) => lines).join('\n');
+  const lines = sections.flatMap(({ heading = '', ...section }) => [heading, ...entriesOf(section)]);
+  const text = lines.filter((line) => line !== '').join('\n');
   return JSON.stringify({ type, timestamp: isoTextOrNull(at), data: { title, text, ...data } });
 }
 
@@ -63,7 +68,9 @@ const maxMessageLength = 12_000;
 const tooLongNote = '… The message is too long. `version-gateway digest` prints all of it.';
 
 /** The body for an incoming webhook of Slack. */
-export function asSlack({ title, sections }: Document): string {
+export function asSlack(document: Document): string {
+  const { lead, sections } = document;
+  const title = headingOf(document);
   const blocks: object[] = [
     { type: 'header', text: { type: 'plain_text', text: shortened(title, maxHeaderLength), emoji: false } },
   ];
@@ -76,7 +83,7 @@ export function asSlack({ title, sections }: Document): string {
     return fits;
   };
   // `every` stops at the first text that does not fit.
-  sections.flatMap(slackTexts).every(addText);
+  [...(lead === undefined ? [] : [{ text: lead }]), ...sections].flatMap(slackTexts).every(addText);
   return JSON.stringify({ text: slackText(shortened(title, maxSectionLength / 5)), blocks });
 }
 
@@ -86,14 +93,11 @@ function slackSection(text: string): object {
 }
 
 /** The lines of a section, joined to texts of at most 3,000 characters. */
-function slackTexts({ heading, detail, text, lines = [], table, more = [] }: Section): string[] {
-  const sentences = [detail, text, ...lines].filter((line) => line !== undefined);
-  const rows = table?.rows.map((cells) => cells.filter((cell) => cell !== '').join(' · ')) ?? [];
+function slackTexts(section: Section): string[] {
+  const { heading } = section;
   const headingLines = heading === undefined ? [] : [`*${slackText(heading)}*`];
   // A line is cut to a sixth of the limit, because escaping makes it up to five times as long.
-  const entries = [...sentences, ...rows, ...more].map(
-    (line) => `• ${slackText(shortened(line, maxSectionLength / 6))}`,
-  );
+  const entries = entriesOf(section).map((line) => `• ${slackText(shortened(line, maxSectionLength / 6))}`);
   const texts: string[] = [];
   for (const line of [...headingLines, ...entries]) {
     const last = texts.at(-1);
@@ -102,6 +106,13 @@ function slackTexts({ heading, detail, text, lines = [], table, more = [] }: Sec
     else texts.push(line);
   }
   return texts;
+}
+
+/** The sentences of a section, and the rows of its table as lines. */
+function entriesOf({ detail, text, lines = [], table, more = [] }: Section): string[] {
+  const sentences = [detail, text, ...lines].filter((line) => line !== undefined);
+  const rows = table?.rows.map((cells) => cells.filter((cell) => cell !== '').join(' · ')) ?? [];
+  return [...sentences, ...rows, ...more];
 }
 
 /** An escaped character becomes up to five characters. Without `<`, a client's name cannot mention a channel or be a link. */

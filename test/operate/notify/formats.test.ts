@@ -48,6 +48,29 @@ it.each([
   expect(isCut).toBe(_what !== 'one long line');
 });
 
+const full = {
+  title: 'Can /v1 be retired?',
+  answer: { text: 'not yet', style: 'yellow' },
+  lead: 'One client calls it.',
+  sections: [
+    { heading: '/v1: deprecated', detail: 'the detail', text: 'the text', lines: ['the line'], more: ['and more'] },
+    { table: { head: ['client', 'requests'], rows: [['curl', '7']] } },
+  ],
+} as const;
+
+it.each([
+  ['HTML', asHtml(full)],
+  ['Slack', asSlack(full)],
+  ['Markdown', documentAsMarkdown(full)],
+  ['JSON', eventAsJson(eventOf('one', full))],
+])('has all parts of a document in %s', (format, text) => {
+  const parts = ['/v1: deprecated', 'the detail', 'the text', 'the line', 'and more', 'curl', '7'];
+  // An event has neither an answer nor a lead.
+  const ofDocument =
+    format === 'JSON' ? ['Can /v1 be retired?'] : ['Can /v1 be retired? not yet', 'One client calls it.'];
+  for (const part of [...ofDocument, ...parts]) expect(text).toContain(part);
+});
+
 it('escapes everything in HTML', () => {
   const page = asHtml(event);
   const withoutTags = page.replace(

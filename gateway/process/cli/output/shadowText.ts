@@ -1,7 +1,7 @@
 import type { ReplayReport } from '../../../contracts/shadow/replay/replayReport.ts';
 import type { DriftReport } from '../../../contracts/shadow/report/drift.ts';
 import { type DifferenceReport, differenceInWords, type ShadowRoute } from '../../../contracts/shadow/report/report.ts';
-import type { Document, Section } from '../../../shared/document.ts';
+import type { Document, Section, StyledSection } from '../../../shared/document.ts';
 import { rfc3339Of } from '../../../shared/instant.ts';
 import { ago, firstOf, plural, printableExcerpt, withCommas } from '../../../shared/text.ts';
 
@@ -88,7 +88,7 @@ function moreRoutes({
 }
 
 /** `use`: how often clients called the route. */
-function routeSection(route: Omit<ShadowRoute, 'requests'>, use: string): Section {
+function routeSection(route: Omit<ShadowRoute, 'requests'>, use: string): StyledSection {
   const {
     pairs,
     compared,
