@@ -91,6 +91,9 @@ export interface BrownoutRecord {
  */
 export type EvidenceKind = 'shadow' | 'control' | 'adapter' | 'drift';
 
+/** What a contract states about a property of responses. '': the property is not of a contract, such as the pair itself. */
+export type Listing = 'required' | 'optional' | 'unlisted' | 'no schema' | 'no route' | '';
+
 /** How often compared responses had one property, such as a type at a path of the body, as counted by one process. It contains no values. */
 export interface EvidenceRow {
   /** `v1` */
@@ -109,12 +112,10 @@ export interface EvidenceRow {
   /** The property, such as `value` (the field exists and is not null) or `type`, and its detail: gateway/contracts/shadow/compare/shapes.ts lists them. */
   readonly what: string;
   readonly detail: string;
-  /**
-   * What the old and the new contract declare about the property: `required → unlisted`. Each is `required`, `optional`, `unlisted`,
-   * `no schema` or `no route`. In a row about a status, `optional` means that the contract lists the status, and `required` that the
-   * new contract requires a further parameter.
-   */
-  readonly declares: string;
+  /** What the contract of `version` states about the property. In a row about a status, `optional`: it lists the status. */
+  readonly oldListing: Listing;
+  /** The same of the other contract. In a row about a status, `required`: it requires a further parameter. */
+  readonly newListing: Listing;
   /** Pairs in which both responses could have the property. */
   pairs: number;
   /** Pairs in which the old response has the property more often than the new one, for example in more items of a list. */

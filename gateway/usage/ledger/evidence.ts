@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { EvidenceQueries } from '../usageQueries.ts';
-import type { EvidenceRow } from '../usageRow.ts';
+import type { EvidenceRow, Listing } from '../usageRow.ts';
 import type { ReportingDatabase } from './database.ts';
 import { addUpEvidence } from './schema.ts';
 
@@ -44,7 +44,7 @@ export function addEvidenceRows(database: DatabaseSync, version: string, rows: r
       rowsLeft -= 1;
     }
     const counts = [one.pairs, one.oldMore, one.newMore, one.oldShare, one.newShare, one.first, one.last];
-    add.run(version, one.to, one.hash, one.kind, ...propertyOf(one), one.declares, ...counts);
+    add.run(version, one.to, one.hash, one.kind, ...propertyOf(one), declared(one), ...counts);
   }
 }
 
@@ -107,6 +107,13 @@ function countRows(database: DatabaseSync, version: string): number {
   return Number(database.prepare('SELECT COUNT(*) AS count FROM evidence WHERE version = ?').get(version)?.['count']);
 }
 
+/** The column `declares`: `required → unlisted`. */
+function declared({ oldListing, newListing }: EvidenceRow): string {
+  return `${oldListing}${between}${newListing}`;
+}
+
+const between = ' → ';
+
 const columns =
   'version, target, hash, kind, route, status, path, what, detail, declares, pairs, old_more, new_more, old_share, new_share, first, last';
 
@@ -120,11 +127,15 @@ export class EvidenceReads implements EvidenceQueries {
 
   async of(version: string): Promise<readonly EvidenceRow[]> {
     if ((await this.#database.schemaVersion()) < firstSchemaVersion) return [];
-    return this.#database.all(
+    const rows = await this.#database.all<Omit<EvidenceRow, 'oldListing' | 'newListing'> & { declares: string }>(
       `SELECT version, target AS "to", hash, kind, route, status, path, what, detail, declares, pairs, old_more AS "oldMore",
         new_more AS "newMore", old_share AS "oldShare", new_share AS "newShare", first, last
         FROM evidence WHERE version = ?`,
       [version],
     );
+    return rows.map(({ declares, ...row }) => {
+      const [oldListing, newListing = ''] = declares.split(between) as [Listing, Listing?];
+      return { ...row, oldListing, newListing };
+    });
   }
 }

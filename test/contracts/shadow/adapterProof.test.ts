@@ -27,13 +27,22 @@ const adapter: NewServingAdapter = {
 
 function compared(pairs: number, more: Partial<EvidenceRow> = {}): EvidenceRow {
   const hash = evidenceHash(adapter.contractDigest, adapter.fromContractDigest, adapter.hash);
-  const property = { route: 'GET /drinks', status: 200, path: '', what: 'pair', detail: 'body', declares: '' };
+  const property = {
+    route: 'GET /drinks',
+    status: 200,
+    path: '',
+    what: 'pair',
+    detail: 'body',
+    oldListing: '',
+    newListing: '',
+  } as const;
   const counts = { pairs, oldMore: 0, newMore: 0, oldShare: pairs, newShare: pairs, first: now - day, last: now };
   return { version: 'v1', to: 'v1', kind: 'adapter', hash, ...property, ...counts, ...more };
 }
 
 // In each pair, only the first response has the field.
-const absent = { path: '/glass', what: 'value', detail: '', declares: 'optional → optional', oldMore: 20, newShare: 0 };
+const optional = { oldListing: 'optional', newListing: 'optional' } as const;
+const absent = { path: '/glass', what: 'value', detail: '', ...optional, oldMore: 20, newShare: 0 };
 const invalid = { path: '/price', what: 'invalid', detail: 'type string', newMore: 1, oldShare: 0, newShare: 1 };
 
 it.each<[name: string, used: Partial<UsageRow>[], rows: EvidenceRow[], missing: string | undefined]>([

@@ -18,7 +18,8 @@ function evidence(part: Partial<EvidenceRow> = {}): EvidenceRow {
     kind: 'shadow',
     hash: 'a',
     ...property,
-    declares: 'required → optional',
+    oldListing: 'required',
+    newListing: 'optional',
     ...counts,
     ...part,
   };

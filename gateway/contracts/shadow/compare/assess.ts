@@ -1,7 +1,6 @@
 import type { EvidenceRow } from '../../../usage/usageRow.ts';
 import {
   changeOf,
-  declarationOf,
   isOneSided,
   isPairRow,
   leastChange,
@@ -122,7 +121,7 @@ class RouteRows {
       // A longer list contains more violations, so in lists the share of violations must change, too.
       const hasEnoughChange = !row.path.includes('/*') || changeOf(row) >= leastChange;
       const isDifference = !isInOldToo || (hasEnoughChange && isOneSided(row, 'newMore'));
-      const isDeclared = what === 'changed' && declarationOf(row).after !== 'no schema';
+      const isDeclared = what === 'changed' && row.newListing !== 'no schema';
       // `detail` of the row: `type number`, `format date-time`, `required` and so on.
       const rule =
         what === 'syntax' ? 'syntax' : row.detail === 'type null' ? 'null' : (row.detail.split(' ', 1)[0] ?? '');
@@ -178,10 +177,10 @@ class RouteRows {
       }
       if (this.#isNoise(row, 'newMore')) return [difference(row, ['status', detail], noise, newMore)];
       // `optional`: the contract lists the status. `required`: the new contract requires a parameter that the request may lack.
-      const { before, after } = declarationOf(row);
-      const isFormerStatusOnlyInOld = formerStatusRows
-        .map(declarationOf)
-        .some((one) => one.before === 'optional' && one.after === 'unlisted');
+      const { oldListing: before, newListing: after } = row;
+      const isFormerStatusOnlyInOld = formerStatusRows.some(
+        ({ oldListing, newListing }) => oldListing === 'optional' && newListing === 'unlisted',
+      );
       const [isDeclared, why] =
         after === 'no route'
           ? [true, 'the new contract does not have the route']
@@ -198,8 +197,8 @@ class RouteRows {
 
   unseen(): { status: number; path: string; why: string }[] {
     const unseenFields = this.#rows.flatMap((row) => {
-      const { what, status, path, pairs, oldShare } = row;
-      if (what !== 'value' || !/^(?:required|optional)$/.test(declarationOf(row).before)) return [];
+      const { what, status, path, pairs, oldShare, oldListing } = row;
+      if (what !== 'value' || (oldListing !== 'required' && oldListing !== 'optional')) return [];
       const nullShare = this.#rowAt(row, 'null')?.oldShare ?? 0;
       if (pairs >= leastPairs && oldShare > 0) return [];
       const whyNever = path.endsWith('/*') ? 'always empty' : nullShare > 0 ? 'always null' : 'never sent';
@@ -251,7 +250,7 @@ class RouteRows {
   }
 
   #contractVerdict(row: EvidenceRow): Verdict {
-    const { before, after } = declarationOf(row);
+    const { oldListing: before, newListing: after } = row;
     if (row.what === 'media')
       return before === 'unlisted' && after === 'optional'
         ? ['declared', 'only the new contract lists it']

@@ -3,7 +3,7 @@ import { ResponseComparer } from './compare.ts';
 import { unreadableContract } from './evidence.ts';
 import { ContractResponses } from './responses.ts';
 import type { ResponsePair } from './sample.ts';
-import { declaredAt, type Observation } from './shapes.ts';
+import type { Observation } from './shapes.ts';
 
 // Rows that are counted between two calls of `take`. Further observations are ignored until the next call.
 const maxRows = 20_000;
@@ -130,26 +130,28 @@ export class EvidenceCollector {
     if (kind === 'control' || this.#withListedFields.size >= maxRemembered || this.#withListedFields.has(key)) return;
     this.#withListedFields.add(key);
     for (const path of this.#comparer.listedPaths(pair)) {
-      if (path.oldListing !== 'required' && path.oldListing !== 'optional') continue;
+      const { text, oldListing, newListing } = path;
+      if (oldListing !== 'required' && oldListing !== 'optional') continue;
       const field = {
         status: old.status,
-        path: path.text,
+        path: text,
         what: 'value',
         detail: '',
-        declares: declaredAt(path),
+        oldListing,
+        newListing,
       } as const;
       this.#rowOf(kind, `${method} ${template}`, { ...field, oldShare: 0, newShare: 0 }, at);
     }
   }
 
   #rowOf(kind: EvidenceKind, route: string, one: Observation, at: number): EvidenceRow | undefined {
-    const { status, path, what, detail, declares } = one;
+    const { status, path, what, detail, oldListing, newListing } = one;
     const key = [kind, route, status, path, what, detail].join('\0');
     const existing = this.#rows.get(key);
     if (existing || this.#rows.size >= maxRows) return existing;
     const { version, to, hash } = this.#versions;
     const counts = { pairs: 0, oldMore: 0, newMore: 0, oldShare: 0, newShare: 0, first: at, last: at };
-    const row = { version, to, kind, hash, route, status, path, what, detail, declares, ...counts };
+    const row = { version, to, kind, hash, route, status, path, what, detail, oldListing, newListing, ...counts };
     this.#rows.set(key, row);
     return row;
   }
@@ -157,5 +159,6 @@ export class EvidenceCollector {
 
 /** The observation about a response that is to be compared with a contract that cannot be read. */
 function withoutContract({ old: { status } }: ResponsePair): Observation {
-  return { status, path: '', what: 'pair', detail: unreadableContract, declares: '', oldShare: 1, newShare: 1 };
+  const noListings = { oldListing: '', newListing: '' } as const;
+  return { status, path: '', what: 'pair', detail: unreadableContract, ...noListings, oldShare: 1, newShare: 1 };
 }

@@ -4,7 +4,7 @@ import { isMap, memberName } from '../../../shared/json.ts';
 import { BodyPath, type PathBudget } from './paths.ts';
 import { bareType, type ContractResponses, isJsonMedia, type ListedResponse } from './responses.ts';
 import { type ComparedResponse, notJson, parsedBody, type ResponsePair, tooDeep, valueIfJson } from './sample.ts';
-import { addObservation, compareShapes, declaredAt, type Observation } from './shapes.ts';
+import { addObservation, compareShapes, type Observation } from './shapes.ts';
 
 // Paths that are recorded for one route and status. Further ones are ignored.
 const maxPaths = 500;
@@ -93,15 +93,15 @@ export class ResponseComparer {
       const old = { ...pair.old, status };
       const [oldListed, newListed] = this.#listedResponses({ ...pair, old }, { ...newResponse, status });
       const listing = statusListing(newListed, this.#newContract);
-      // If the new contract requires a further parameter, 400 and 422 are expected. `required` in `declares` marks them.
+      // If the new contract requires a further parameter, 400 and 422 are expected. `required` marks them.
       const isInvalidRequest =
         listing === 'optional' && invalidRequestStatuses.has(status) && this.#requiresMoreParameters(pair);
-      const declares = `${statusListing(oldListed, this.#oldContract)} → ${isInvalidRequest ? 'required' : listing}`;
       const share = (one: ComparedResponse): number => (one.status === status ? 1 : 0);
       addObservation(into, {
         what: 'status',
         detail: String(status),
-        declares,
+        oldListing: statusListing(oldListed, this.#oldContract),
+        newListing: isInvalidRequest ? 'required' : listing,
         oldShare: share(pair.old),
         newShare: share(newResponse),
       });
@@ -118,14 +118,14 @@ export class ResponseComparer {
     const media = new Set([old, newResponse].map(({ contentType }) => storedType(contentType)));
     for (const type of media) {
       const ofType = (one: ComparedResponse): ComparedResponse => ({ ...one, contentType: type });
-      const listedResponses = this.#listedResponses({ ...pair, old: ofType(old) }, ofType(newResponse));
-      const declares = listedResponses.map((one) => (one.hasMedia ? 'optional' : 'unlisted')).join(' → ');
+      const [oldListed, newListed] = this.#listedResponses({ ...pair, old: ofType(old) }, ofType(newResponse));
       const share = (one: ComparedResponse): number => (storedType(one.contentType) === type ? 1 : 0);
       addObservation(into, {
         status: old.status,
         what: 'media',
         detail: type,
-        declares,
+        oldListing: oldListed.hasMedia ? 'optional' : 'unlisted',
+        newListing: newListed.hasMedia ? 'optional' : 'unlisted',
         oldShare: share(old),
         newShare: share(newResponse),
       });
@@ -211,7 +211,8 @@ export class ResponseComparer {
     ] as const) {
       for (const [key, { path, rule }] of new Map([...ofOld, ...ofNew])) {
         const shares = { oldShare: shareOf(ofOld.get(key), oldBody), newShare: shareOf(ofNew.get(key), newBody) };
-        addObservation(into, { status, path: path.text, what, detail: rule, declares: declaredAt(path), ...shares });
+        const { text, oldListing, newListing } = path;
+        addObservation(into, { status, path: text, what, detail: rule, oldListing, newListing, ...shares });
       }
     }
   }
@@ -267,7 +268,10 @@ function descendantsOf(path: BodyPath): BodyPath[] {
 const invalidRequestStatuses: ReadonlySet<number> = new Set([400, 422]);
 
 /** Evidence has the same words for statuses and for fields: `optional` means that the contract lists the status. */
-function statusListing({ hasRoute, hasStatus }: ListedResponse, { isKnown }: ContractResponses): string {
+function statusListing(
+  { hasRoute, hasStatus }: ListedResponse,
+  { isKnown }: ContractResponses,
+): Observation['oldListing'] {
   if (!isKnown) return 'no schema';
   return hasRoute ? (hasStatus ? 'optional' : 'unlisted') : 'no route';
 }

@@ -58,12 +58,6 @@ export function isPairRow({ what, detail }: EvidenceRow): boolean {
   return what === 'pair' && detail !== 'more paths';
 }
 
-/** What each contract states of the property: `required`, `optional`, `unlisted`, `no schema` or `no route`. */
-export function declarationOf({ declares }: EvidenceRow) {
-  const [before = '', after = ''] = declares.split(' → ');
-  return { before, after };
-}
-
 /** The `detail` of a pair row: the contract with which the responses are compared cannot be read. */
 export const unreadableContract = 'unreadable contract';
 

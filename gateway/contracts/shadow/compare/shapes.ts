@@ -1,5 +1,6 @@
 import { isList } from '../../../contract/document/located.ts';
 import { isMap, type JsonMap } from '../../../shared/json.ts';
+import type { EvidenceRow } from '../../../usage/usageRow.ts';
 import type { BodyPath } from './paths.ts';
 import { shapeTypeOf } from './validation.ts';
 
@@ -30,14 +31,12 @@ export type ObservedProperty =
   | 'narrowed';
 
 /** One property of the two responses of a pair. It contains no value of a body. */
-export interface Observation {
+export interface Observation extends Pick<EvidenceRow, 'oldListing' | 'newListing'> {
   /** The status of the old response; 0: the observation is about the status itself. */
   readonly status: number;
   readonly path: string;
   readonly what: ObservedProperty;
   readonly detail: string;
-  /** What the old and the new contract state: `required → unlisted`. */
-  readonly declares: string;
   /** The share of the values in the old body that have the property, 0 to 1. */
   readonly oldShare: number;
   /** The same for the new body. */
@@ -48,12 +47,7 @@ export function addObservation(
   into: Observation[],
   one: Partial<Observation> & Pick<Observation, 'what' | 'oldShare' | 'newShare'>,
 ): void {
-  into.push({ status: 0, path: '', detail: '', declares: '', ...one });
-}
-
-/** `required → unlisted`: what the old and the new contract state about a path. */
-export function declaredAt({ oldListing, newListing }: BodyPath): string {
-  return `${oldListing} → ${newListing}`;
+  into.push({ status: 0, path: '', detail: '', oldListing: '', newListing: '', ...one });
 }
 
 /** Compares the values that two bodies have at one path. */
@@ -64,7 +58,7 @@ export function compareShapes(
   status: number,
   into: Observation[],
 ): void {
-  const declares = declaredAt(path);
+  const { oldListing, newListing } = path;
   const [before, after] = [oldValues, newValues].map((values) => values.filter((value) => value !== null));
   if (before === undefined || after === undefined || before.length === 0 || after.length === 0) return;
   for (const value of [...before, ...after]) path.types.add(shapeTypeOf(value));
@@ -76,7 +70,8 @@ export function compareShapes(
       path: path.text,
       what: 'type',
       detail: type,
-      declares,
+      oldListing,
+      newListing,
       oldShare: share(before),
       newShare: share(after),
     });
@@ -119,7 +114,8 @@ function compareChild(
   status: number,
   into: Observation[],
 ): void {
-  const shared = { status, path: child.text, declares: declaredAt(child) };
+  const { oldListing, newListing } = child;
+  const shared = { status, path: child.text, oldListing, newListing };
   addObservation(into, {
     ...shared,
     what: 'value',

@@ -4,14 +4,7 @@ import { plural } from '../../../shared/text.ts';
 import { maxEvidenceRows } from '../../../usage/ledger/evidence.ts';
 import type { UsageQueries } from '../../../usage/usageQueries.ts';
 import type { EvidenceRow } from '../../../usage/usageRow.ts';
-import {
-  declarationOf,
-  evidenceHash,
-  isPairRow,
-  parentsOf,
-  sumPairs,
-  unreadableContract,
-} from '../compare/evidence.ts';
+import { evidenceHash, isPairRow, parentsOf, sumPairs, unreadableContract } from '../compare/evidence.ts';
 import type { ShadowQuery } from './report.ts';
 
 /** Something in the responses of a version that its contract does not declare. */
@@ -105,22 +98,22 @@ function routeDrift(route: string, rows: readonly EvidenceRow[]) {
 
 /** A single response is enough for a finding, because the contract applies to every response. */
 function findingsIn(rows: readonly EvidenceRow[]): UndeclaredProperty[] {
-  // `newShare` is the number of responses that have the property. A version is compared with its own contract, so
-  // `before` is what this contract states.
+  // `newShare` is the number of responses that have the property. A version is compared with its own contract, so both
+  // listings are the same.
   const seenRows = rows.filter(({ newShare }) => newShare > 0);
-  const isUnlisted = (row: EvidenceRow): boolean => declarationOf(row).before === 'unlisted';
+  const isUnlisted = ({ oldListing }: EvidenceRow): boolean => oldListing === 'unlisted';
   // A status that the contract lists is `optional`. For other statuses it states no media types and no bodies.
   const undeclaredStatuses = new Set(
     seenRows
-      .filter((row) => row.what === 'status' && declarationOf(row).before !== 'optional')
+      .filter(({ what, oldListing }) => what === 'status' && oldListing !== 'optional')
       .map(({ detail }) => detail),
   );
   const unlistedPaths = new Set(
     seenRows.filter((row) => row.what === 'value' && isUnlisted(row)).map(({ status, path }) => `${status} ${path}`),
   );
   const found = seenRows.flatMap((row): UndeclaredProperty[] => {
-    const { what, status, path, detail } = row;
-    if (what === 'status' && declarationOf(row).before === 'no route') return [finding(row, 'route', detail)];
+    const { what, status, path, detail, oldListing } = row;
+    if (what === 'status' && oldListing === 'no route') return [finding(row, 'route', detail)];
     if (what === 'status' && isUnlisted(row)) return [finding(row, 'status', detail)];
     if (undeclaredStatuses.has(String(status))) return [];
     if (what === 'media' && isUnlisted(row)) return [finding(row, 'media', detail)];
