@@ -1,9 +1,10 @@
+import type { AdminApi } from '../../operate/admin/adminApi.ts';
 import { identityField, parseIdentity } from '../../operate/admin/identity.ts';
 import { type HttpAnswer, HttpClient, HttpFailure, type HttpRequest, httpUses } from '../../shared/httpClient.ts';
-import { isMap } from '../../shared/json.ts';
+import { isMap, type JsonMap } from '../../shared/json.ts';
 import { printable } from '../../shared/text.ts';
 import type { AnsweringGateway } from '../../usage/observability/answeringGateway.ts';
-import type { Plan } from '../../versions/plan/plan.ts';
+import { groupings } from '../../usage/report/usagePage.ts';
 
 /** The running gateway gives no usable answer, or its address is unknown. The message is one line with a remedy. */
 export class AdminError extends Error {
@@ -23,18 +24,6 @@ export interface AdminEndpoint {
   readonly gateway?: () => AnsweringGateway | undefined;
 }
 
-/** The JSON API of a running gateway. Both methods throw AdminError. */
-export interface AdminClient {
-  /** @param timeoutMs until the response must be complete */
-  get(path: string, timeoutMs?: number): Promise<JsonObject>;
-  post(path: string, body: object, timeoutMs?: number): Promise<JsonObject>;
-}
-
-/** A JSON object whose fields are not checked yet. */
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-const defaultTimeoutMs = 10_000;
-
 // The detail of these problems is complete, so no remedy is added.
 const selfExplanatory: ReadonlySet<unknown> = new Set([
   'UNKNOWN_VERSION',
@@ -50,54 +39,109 @@ const selfExplanatory: ReadonlySet<unknown> = new Set([
   'STORE_UNANSWERED',
 ]);
 
-/** @throws AdminError for a token that cannot be sent in a header */
-export function adminClient({ origin, name, token, onAnswer }: AdminEndpoint): AdminClient {
+interface Asked<Name extends keyof AdminApi> {
+  /** In place of `{version}`. */
+  readonly version?: string;
+  readonly query?: AdminApi[Name] extends { query?: infer Query }
+    ? { [Key in keyof Query]?: Query[Key] | undefined }
+    : never;
+  readonly body?: AdminApi[Name] extends { body?: infer Body } ? Body : never;
+  /** Until the response must be complete. */
+  readonly timeoutMs?: number;
+}
+
+const defaultTimeoutMs = 10_000;
+/** A gateway waits for its ledger and, in a fleet, for the counts of the other gateways. */
+export const planTimeoutMs = 65_000;
+
+/** The answer of a gateway to an operation. @throws AdminError, also if it is not the answer of a gateway of this release */
+export async function askGateway<Name extends keyof typeof examples & keyof AdminApi>(
+  { origin, name, token, onAnswer }: AdminEndpoint,
+  operation: Name,
+  { version = '', query, body, timeoutMs: deadlineMs = defaultTimeoutMs }: Asked<Name> = {},
+): Promise<AdminApi[Name]['answer']> {
   if (!/^[\x21-\x7e]*$/.test(token))
     throw new AdminError(
       'ADMIN_TOKEN contains characters that are not allowed in a token.  Set it to gateway.admin_token.',
     );
+  const [method, template = ''] = operation.split(' ');
+  const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined);
+  const parameters = new URLSearchParams(given.map(([key, value]) => [key, String(value)]));
+  const path = `${template.replace('{version}', version)}${parameters.size === 0 ? '' : `?${parameters}`}`;
   const headers = { accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }) };
-  const request = async (
-    path: string,
-    deadlineMs: number,
-    init: Omit<HttpRequest, 'deadlineMs'>,
-  ): Promise<JsonObject> => {
-    // Redirects are not followed: one could send the token to another host.
-    const { answer, text } = await requestAdmin(origin + path, { ...init, deadlineMs }).catch((error: unknown) => {
-      if (!(error instanceof HttpFailure)) throw error;
-      const remedy = 'Check that the gateway is running, or give its gateway.admin address: --admin host:port.';
-      throw new AdminError(`${name} does not answer: ${error.message}.  ${remedy}`);
-    });
-    const json = jsonOf(answer, text, name, token !== '');
-    onAnswer?.(parseIdentity(answer.header(identityField)));
-    return json;
-  };
-  return {
-    get: (path, timeoutMs = defaultTimeoutMs) => request(path, timeoutMs, { headers }),
-    post: (path, body, timeoutMs = defaultTimeoutMs) =>
-      request(path, timeoutMs, {
-        method: 'POST',
-        headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
-  };
+  const request: HttpRequest =
+    method === 'GET'
+      ? { headers, deadlineMs }
+      : {
+          method: 'POST',
+          headers: { ...headers, 'content-type': 'application/json' },
+          body: JSON.stringify(body ?? {}),
+          deadlineMs,
+        };
+  // Redirects are not followed: one could send the token to another host.
+  const { answer, text } = await requestAdmin(origin + path, request).catch((error: unknown) => {
+    if (!(error instanceof HttpFailure)) throw error;
+    const remedy = 'Check that the gateway is running, or give its gateway.admin address: --admin host:port.';
+    throw new AdminError(`${name} does not answer: ${error.message}.  ${remedy}`);
+  });
+  const json = jsonOf(answer, text, name, token !== '');
+  onAnswer?.(parseIdentity(answer.header(identityField)));
+  if (examples[operation].some((example) => isLike(json, example))) return json as AdminApi[Name]['answer'];
+  throw notAGateway(name);
 }
 
-/** The answer of a gateway to a GET. @throws AdminError, also if it is not the answer of a gateway of this release */
-export async function askGateway<Answer>(
-  endpoint: AdminEndpoint,
-  path: string,
-  isAnswer: (answer: unknown) => answer is Answer,
-  timeoutMs?: number,
-): Promise<Answer> {
-  const answer: unknown = await adminClient(endpoint).get(path, timeoutMs);
-  if (!isAnswer(answer)) throw notAGateway(endpoint.name);
-  return answer;
-}
+/** A part of a value. '' and 0 stand for any text and number, and the entry of a list for all its entries. */
+type Example<Value> = Value extends readonly (infer Entry)[]
+  ? readonly [] | readonly [Example<Entry>]
+  : Value extends object
+    ? { readonly [Name in keyof Value]?: Example<Value[Name]> }
+    : Value extends string
+      ? Value | ''
+      : Value;
 
-/** Recognizes an answer of a gateway by its kind and one of its lists. A gateway of the same release has the other fields, too. */
-export function isOfKind<Answer>(kind: string, list: string): (answer: unknown) => answer is Answer {
-  return (answer): answer is Answer => isMap(answer) && answer['kind'] === kind && Array.isArray(answer[list]);
+// Enough to recognize a gateway. A gateway of the same release has the other fields, too.
+const examples = {
+  'GET /api/status': [
+    {
+      config: { fingerprint: '', loaded_at: '', trigger: '' },
+      versions: [{ version: '', stage: '', targets: [] }],
+    },
+  ],
+  'POST /api/reload/preview': [
+    { kind: 'unchanged' },
+    { kind: 'faulty', faults: [] },
+    { kind: 'refused', refusals: [] },
+    { kind: 'reloaded', changes: [], forced: [] },
+  ],
+  'GET /api/usage': groupings.map((by) => ({ by, rows: [{}], since: '', until: '', problems: [] })),
+  'GET /api/versions/{version}/retirement': (['yes', 'not yet', 'no', 'not known'] as const).map((answer) => {
+    return { answer, reasons: [], notes: [], facts: { clients: [] } };
+  }),
+  'POST /api/plan': [
+    { kind: 'plan', summary: '', total: {}, clients: [{}], versions: [{}], notes: [{}] },
+    { kind: 'faulty', faults: [''] },
+  ],
+  'GET /api/digest': [{ title: '', sections: [{ lines: [] }] }],
+  'POST /api/notify/test': [{ results: [{}] }],
+  'GET /api/brownouts': [{ brownouts: [{ state: '' }] }],
+  'GET /api/brownouts/{version}': [{ kind: 'brownout report', clients: [] }],
+  'POST /api/brownouts/stop': [{ brownout: {} }],
+  'GET /api/shadow': [{ shadows: [{ copies: {} }] }],
+  'GET /api/shadow/{version}': [{ kind: 'shadow report', routes: [] }],
+  'GET /api/shadow/{version}/requests': [{ kind: 'shadow requests', file: { requests: [{}] } }],
+  'POST /api/shadow/stop': [{ shadow: {} }],
+  'GET /api/drift': [{ drifts: [{ compared: 0 }] }],
+  'GET /api/drift/{version}': [{ kind: 'drift report', routes: [] }],
+  'POST /api/drift/stop': [{ drift: {} }],
+  'GET /api/fleet': [{ gateways: [{}] }],
+  'POST /api/fleet/forget': [{ forgotten: 0 }],
+} as const satisfies { readonly [Name in keyof AdminApi]?: readonly Example<AdminApi[Name]['answer']>[] };
+
+function isLike(value: unknown, example: unknown): boolean {
+  if (Array.isArray(example))
+    return Array.isArray(value) && (example.length === 0 || value.every((entry) => isLike(entry, example[0])));
+  if (!isMap(example)) return typeof value === typeof example && (example === '' || example === 0 || value === example);
+  return isMap(value) && Object.entries(example).every(([name, member]) => isLike(value[name], member));
 }
 
 /** The gateway that has answered, as a member of the JSON output of a command. */
@@ -109,12 +153,12 @@ export function gatewayJson(endpoint: AdminEndpoint | undefined): object {
 }
 
 /** For a response that is not JSON, or not the JSON of a gateway of this release. */
-export function notAGateway(name: string): AdminError {
+function notAGateway(name: string): AdminError {
   const remedy = 'Give the gateway.admin address of a running gateway: --admin host:port.';
   return new AdminError(`${name} is not the admin listener of a version-gateway of this release.  ${remedy}`);
 }
 
-function jsonOf({ status, isOk }: HttpAnswer, text: string, name: string, hasToken: boolean): JsonObject {
+function jsonOf({ status, isOk }: HttpAnswer, text: string, name: string, hasToken: boolean): JsonMap {
   if (status === 401 || status === 403) {
     const remedy =
       'Set ADMIN_TOKEN to gateway.admin_token.  If gateway.admin_token is not set, connect from the machine of the gateway to a loopback address.';
@@ -155,29 +199,4 @@ export async function requestAdmin(
   } finally {
     await client.close();
   }
-}
-
-// A gateway waits for its ledger and, in a fleet, for the counts of the other gateways.
-const planTimeoutMs = 65_000;
-
-/** Asks a gateway for a plan. `body`: the JSON body of `POST /api/plan`. @throws AdminError */
-export async function askForPlan(
-  body: object,
-  endpoint: AdminEndpoint,
-): Promise<Plan | { readonly faults: readonly string[] }> {
-  const answer: unknown = await adminClient(endpoint).post('/api/plan', body, planTimeoutMs);
-  if (isPlan(answer) || isFaulty(answer)) return answer;
-  throw notAGateway(endpoint.name);
-}
-
-// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
-function isPlan(answer: unknown): answer is Plan {
-  if (!isMap(answer) || answer['kind'] !== 'plan' || typeof answer['summary'] !== 'string') return false;
-  const { total, clients, versions, notes } = answer;
-  return isMap(total) && [clients, versions, notes].every((list) => Array.isArray(list) && list.every(isMap));
-}
-
-function isFaulty(answer: unknown): answer is { readonly faults: readonly string[] } {
-  if (!isMap(answer) || answer['kind'] !== 'faulty' || !Array.isArray(answer['faults'])) return false;
-  return answer['faults'].every((fault) => typeof fault === 'string');
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { isStatus, statusAsText } from '../../../gateway/process/cli/output/statusReport.ts';
+import type { StatusJson } from '../../../gateway/operate/admin/statusJson.ts';
+import { statusAsText } from '../../../gateway/process/cli/output/statusReport.ts';
 import { runIn } from '../../process/cli/io.ts';
 import { startWorkers } from '../../process/runtime/startWorkers.ts';
 import { answer, startBackend } from '../../support/backend.ts';
@@ -67,8 +68,7 @@ it('two workers adapt responses, count failures together, and follow a reload', 
     expect(page).toContain('version_gateway_problems_total{version="v1",code="ROUTE_NOT_ADAPTED"} 4');
   });
   const fetched = async (path: string): Promise<unknown> => (await fetch(gateway.admin + path)).json();
-  const status = await fetched('/api/status');
-  if (!isStatus(status)) throw new Error('not the status of a gateway');
+  const status = (await fetched('/api/status')) as StatusJson;
   const [v1, v2] = status.versions;
   expect(v1?.adapter).toMatchObject({
     from: 'v2',

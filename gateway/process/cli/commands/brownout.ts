@@ -1,12 +1,10 @@
 import { Option } from 'commander';
 import type { Document } from '../../../shared/document.ts';
-import { rfc3339Of } from '../../../shared/instant.ts';
-import { isMap } from '../../../shared/json.ts';
+import { isoText, rfc3339Of } from '../../../shared/instant.ts';
 import { ago, percent, withCommas } from '../../../shared/text.ts';
-import type { BrownoutStatus } from '../../../versions/lifecycle/brownouts.ts';
 import { type BrownoutReport, brownoutClasses, brownoutSummary } from '../../../versions/retirement/brownoutReport.ts';
 import { clientTable } from '../../../versions/retirement/words.ts';
-import { adminClient, askGateway, isOfKind, notAGateway } from '../adminClient.ts';
+import { askGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -57,10 +55,8 @@ export const addBrownout: AddCommand = (program, io, finish) => {
 /** @throws AdminError, UnreadableFileError */
 async function status(options: PrintOptions, io: Io): Promise<ExitCode> {
   const endpoint = adminEndpointOf(options, io);
-  const found = await adminClient(endpoint).get('/api/brownouts');
-  const { brownouts } = found;
-  if (!isStatusList(brownouts)) throw notAGateway(endpoint.name);
-  const rows = brownouts.map(({ version, at, until, clients, routes, state, reason }) => [
+  const found = await askGateway(endpoint, 'GET /api/brownouts');
+  const rows = found.brownouts.map(({ version, at, until, clients, routes, state, reason }) => [
     `/${version}`,
     rfc3339Of(at),
     rfc3339Of(until),
@@ -73,20 +69,15 @@ async function status(options: PrintOptions, io: Io): Promise<ExitCode> {
   return 0;
 }
 
-function isStatusList(value: unknown): value is readonly BrownoutStatus[] {
-  return Array.isArray(value) && value.every((one) => isMap(one) && typeof one['state'] === 'string');
-}
-
 /** @throws AdminError, UnreadableFileError, UsageError */
 async function stop(version: string, { window, ...options }: StopOptions, io: Io): Promise<ExitCode> {
   if (window !== undefined && Number.isNaN(Date.parse(window)))
     throw new UsageError('--window must be the start of a brownout, such as 2028-06-30T14:00Z.');
   const endpoint = adminEndpointOf(options, io);
-  const body = window === undefined ? { version } : { version, at: window };
-  const { brownout, stored } = await adminClient(endpoint).post('/api/brownouts/stop', body);
-  if (!isMap(brownout)) throw notAGateway(endpoint.name);
-  io.stdout.write(`/${version}: the brownout of ${rfc3339Of(String(brownout['at']))} is stopped\n`);
-  if (stored === true) return 0;
+  const body = window === undefined ? { version } : { version, at: isoText(Date.parse(window)) };
+  const { brownout, stored } = await askGateway(endpoint, 'POST /api/brownouts/stop', { body });
+  io.stdout.write(`/${version}: the brownout of ${rfc3339Of(brownout.at)} is stopped\n`);
+  if (stored) return 0;
   io.stderr.write(
     'The decision is not stored yet. Until it is stored, other gateways may refuse clients, and this gateway may refuse them again after a restart.\n',
   );
@@ -96,9 +87,7 @@ async function stop(version: string, { window, ...options }: StopOptions, io: Io
 /** @throws AdminError, UnreadableFileError */
 async function report(version: string, { window, ...options }: ReportOptions, io: Io): Promise<ExitCode> {
   const endpoint = adminEndpointOf(options, io);
-  const query = window === undefined ? '' : `?window=${encodeURIComponent(window)}`;
-  const isReport = isOfKind<BrownoutReport>('brownout report', 'clients');
-  const found = await askGateway(endpoint, `/api/brownouts/${version}${query}`, isReport);
+  const found = await askGateway(endpoint, 'GET /api/brownouts/{version}', { version, query: { window } });
   printReport(found, brownoutDocument, { ...options, endpoint, io });
   return 0;
 }

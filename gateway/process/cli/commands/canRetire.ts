@@ -1,4 +1,3 @@
-import { isMap } from '../../../shared/json.ts';
 import type { VerdictJson } from '../../../versions/retirement/verdictJson.ts';
 import { askGateway } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
@@ -33,26 +32,14 @@ export const addCanRetire: AddCommand = (program, io, finish) => {
 // `not yet` is 1 even if facts are missing: for now, the answer is no.
 const exitCodes: Readonly<Record<VerdictJson['answer'], ExitCode>> = { yes: 0, no: 1, 'not yet': 1, 'not known': 3 };
 // In a fleet, a gateway waits for the counts of the other gateways.
-const retirementTimeoutMs = 30_000;
+const timeoutMs = 30_000;
 
 /** @throws AdminError, UnreadableFileError */
 async function canRetire({ version, route }: NamedSubject, options: CanRetireOptions, io: Io): Promise<ExitCode> {
   const { format, quiet } = options;
   const endpoint = adminEndpointOf(options, io);
-  const query = new URLSearchParams();
-  if (quiet !== undefined) query.set('quiet', quiet.text);
-  if (route !== undefined) query.set('route', `${route.method} ${route.path}`);
-  const parameters = query.size === 0 ? '' : `?${query}`;
-  const path = `/api/versions/${version}/retirement${parameters}`;
-  const verdict = await askGateway(endpoint, path, isVerdict, retirementTimeoutMs);
+  const query = { quiet: quiet?.text, route: route && `${route.method} ${route.path}` };
+  const verdict = await askGateway(endpoint, 'GET /api/versions/{version}/retirement', { version, query, timeoutMs });
   printReport(verdict, verdictDocument, { format, endpoint, io });
   return exitCodes[verdict.answer];
-}
-
-// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
-function isVerdict(answer: unknown): answer is VerdictJson {
-  if (!isMap(answer)) return false;
-  const { answer: word, reasons, notes, facts } = answer;
-  if (word !== 'yes' && word !== 'not yet' && word !== 'no' && word !== 'not known') return false;
-  return Array.isArray(reasons) && Array.isArray(notes) && isMap(facts) && Array.isArray(facts['clients']);
 }

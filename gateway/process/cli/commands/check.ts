@@ -7,11 +7,10 @@ import { parseConfig } from '../../../config/load.ts';
 import { decodeIfUtf8, readRoutes, realPathOf, replacedLinkFault } from '../../../config/location.ts';
 import type { ReloadOutcome } from '../../../operate/admin/adminApi.ts';
 import { systemClock } from '../../../shared/clock.ts';
-import { isMap } from '../../../shared/json.ts';
 import { stageWithWaivers } from '../../../versions/lifecycle/stage.ts';
 import { hasLoss } from '../../../versions/plan/plan.ts';
 import { prepareAdaptersAndGrease } from '../../runtime/adapterCheck.ts';
-import { type AdminEndpoint, AdminError, adminClient, askForPlan, gatewayJson, notAGateway } from '../adminClient.ts';
+import { type AdminEndpoint, AdminError, askGateway, gatewayJson, planTimeoutMs } from '../adminClient.ts';
 import type { AddCommand, ExitCode, Io } from '../io.ts';
 import { addAdminOption, adminEndpointOf, configOption, formatOption } from '../options.ts';
 import {
@@ -134,34 +133,21 @@ function runningExitCode(preview: ReloadOutcome | undefined, plan: CheckedPlan |
 const previewTimeoutMs = 11 * 60_000;
 
 /** What a reload of the running gateway with this routes.yaml would do. @throws AdminError */
-async function previewOf(text: string, endpoint: AdminEndpoint): Promise<ReloadOutcome> {
-  const answer = await adminClient(endpoint).post('/api/reload/preview', { routes_yaml: text }, previewTimeoutMs);
-  if (!isOutcome(answer)) throw notAGateway(endpoint.name);
-  return answer;
+function previewOf(text: string, endpoint: AdminEndpoint): Promise<ReloadOutcome> {
+  const body = { routes_yaml: text };
+  return askGateway(endpoint, 'POST /api/reload/preview', { body, timeoutMs: previewTimeoutMs });
 }
 
 /** Which clients would lose requests. A gateway without a ledger can preview an edit, but cannot plan it. */
 async function planOf(text: string, endpoint: AdminEndpoint): Promise<CheckedPlan> {
   try {
-    const plan = await askForPlan({ routes_yaml: text }, endpoint);
+    const body = { routes_yaml: text };
+    const plan = await askGateway(endpoint, 'POST /api/plan', { body, timeoutMs: planTimeoutMs });
     return 'faults' in plan ? { problem: plan.faults.join('  ') } : plan;
   } catch (error) {
     if (error instanceof AdminError) return { problem: error.message };
     throw error;
   }
-}
-
-/** The fields that have to be lists, for each kind of outcome. */
-const listFields: Readonly<Record<string, readonly string[]>> = {
-  unchanged: [],
-  faulty: ['faults'],
-  refused: ['refusals'],
-  reloaded: ['changes', 'forced'],
-};
-
-function isOutcome(answer: unknown): answer is ReloadOutcome {
-  if (!isMap(answer) || typeof answer['kind'] !== 'string') return false;
-  return listFields[answer['kind']]?.every((name) => Array.isArray(answer[name])) ?? false;
 }
 
 interface ComposeOptions {

@@ -5,9 +5,8 @@ import type { ForgetOutcome, Forgotten } from '../../../operate/fleet/forget.ts'
 import type { ImportOutcome } from '../../../operate/fleet/importLedger.ts';
 import type { Postgres } from '../../../operate/fleet/postgres.ts';
 import { dayText, isoText } from '../../../shared/instant.ts';
-import { isMap } from '../../../shared/json.ts';
 import { plural, printable, withCommas } from '../../../shared/text.ts';
-import { adminClient, askGateway, notAGateway } from '../adminClient.ts';
+import { askGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   addAdminEndpointOptions,
@@ -72,7 +71,7 @@ export const addFleet: AddCommand = (program, io, finish) => {
 async function fleet(options: FleetOptions, io: Io): Promise<ExitCode> {
   const { format, store } = options;
   const endpoint = store === undefined ? adminEndpointOf(options, io) : undefined;
-  const found = await (endpoint ? askGateway(endpoint, '/api/fleet', isFleet) : withStore(store ?? '', io, readFleet));
+  const found = await (endpoint ? askGateway(endpoint, 'GET /api/fleet') : withStore(store ?? '', io, readFleet));
   printAnswer(found, { format, endpoint, io }, (paint, width) => fleetAsText(found, paint, width));
   return 0;
 }
@@ -121,18 +120,10 @@ function importText(file: string, outcome: ImportOutcome): string {
   return `${withCommas(requests)} requests imported${period}${foreignTagsNote}`;
 }
 
-// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
-function isFleet(answer: unknown): answer is FleetJson {
-  return isMap(answer) && Array.isArray(answer['gateways']) && answer['gateways'].every(isMap);
-}
-
-async function forgetByGateway(name: string, options: ForgetOptions, io: Io): Promise<ForgetOutcome> {
-  const endpoint = adminEndpointOf(options, io);
+function forgetByGateway(name: string, options: ForgetOptions, io: Io): Promise<ForgetOutcome> {
   const { reason, endedAt } = options;
   const ended = endedAt === undefined ? {} : { ended_at: isoText(endedAt) };
-  const { forgotten } = await adminClient(endpoint).post('/api/fleet/forget', { name, reason, ...ended });
-  if (typeof forgotten !== 'number') throw notAGateway(endpoint.name);
-  return { forgotten };
+  return askGateway(adminEndpointOf(options, io), 'POST /api/fleet/forget', { body: { name, reason, ...ended } });
 }
 
 /** The code for PostgreSQL is loaded only here. @throws UsageError */

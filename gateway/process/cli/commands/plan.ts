@@ -16,7 +16,7 @@ import {
 } from '../../../versions/plan/plan.ts';
 import { planEdit } from '../../../versions/plan/planEdit.ts';
 import { clientTable, maxTableRows, routesInWords } from '../../../versions/retirement/words.ts';
-import { type AdminEndpoint, askForPlan } from '../adminClient.ts';
+import { type AdminEndpoint, askGateway, planTimeoutMs } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { checkNames, openEvidence, readAndClose, unreadableLedger } from '../ledgerStore.ts';
 import {
@@ -99,8 +99,9 @@ async function planFromGateway(
   endpoint: AdminEndpoint,
   cwd: string,
 ): Promise<Plan> {
-  const candidate = file === undefined ? { retire } : { routes_yaml: textIn(file, cwd) };
-  const answer = await askForPlan({ ...candidate, since: since.text, at: at?.text }, endpoint);
+  const candidate = retire === undefined ? { routes_yaml: textIn(file ?? '', cwd) } : { retire };
+  const body = { ...candidate, since: since.text, ...(at && { at: at.text }) };
+  const answer = await askGateway(endpoint, 'POST /api/plan', { body, timeoutMs: planTimeoutMs });
   if (!('faults' in answer)) return answer;
   const faults = answer.faults.flatMap((fault) => fault.split('\n').map(printable));
   throw new UsageError([...faults, `The running gateway cannot use ${file}: see version-gateway check.`].join('\n'));

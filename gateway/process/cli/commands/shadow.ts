@@ -8,13 +8,11 @@ import {
   type DriftStatus,
   type ShadowStatus,
 } from '../../../contracts/shadow/sampling/comparisonStatus.ts';
-import type { ExportedRequests } from '../../../contracts/shadow/sampling/sampledRequests.ts';
 import type { Document } from '../../../shared/document.ts';
 import { reasonOf } from '../../../shared/fileSystem.ts';
 import { rfc3339Of } from '../../../shared/instant.ts';
-import { isMap } from '../../../shared/json.ts';
 import { plural, printable, withCommas } from '../../../shared/text.ts';
-import { adminClient, askGateway, isOfKind, notAGateway } from '../adminClient.ts';
+import { type AdminEndpoint, askGateway } from '../adminClient.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import {
   type AdminEndpointOptions,
@@ -28,7 +26,7 @@ import { driftDocument, shadowDocument } from '../output/shadowText.ts';
 import { printedJson, printReport, printTable } from '../output/terminal.ts';
 
 // The ledger may have many rows of evidence.
-const reportTimeoutMs = 30_000;
+const timeoutMs = 30_000;
 
 interface ExportOptions extends AdminEndpointOptions {
   readonly values?: boolean;
@@ -43,10 +41,18 @@ export const addShadow: AddCommand = (program, io, finish) => {
   addComparisonCommands(command, io, finish, {
     kind: 'shadow',
     status: 'List the shadows of the configuration, with the number of copies since the start.',
+    list: async (endpoint) => {
+      const answer = await askGateway(endpoint, 'GET /api/shadow');
+      return { answer, rows: shadowTable(answer.shadows) };
+    },
     stop: 'Stop sending copies, in all workers of this gateway. Restarts do not resume the shadow, only a change of its settings does.',
-    table: shadowTable,
+    end: async (endpoint, version) => {
+      const { shadow, stored } = await askGateway(endpoint, 'POST /api/shadow/stop', { body: { version } });
+      return { to: ` to /${printable(shadow.to)}`, stored };
+    },
     report:
       'Show how the responses of the other version differ, by route and field: declared by the contracts, undeclared, noise, or without evidence.',
+    ask: (endpoint, version) => askGateway(endpoint, 'GET /api/shadow/{version}', { version, timeoutMs }),
     documentOf: shadowDocument,
   });
   addAdminEndpointOptions(command.command('export'))
@@ -69,23 +75,33 @@ export const addDrift: AddCommand = (program, io, finish) => {
     kind: 'drift',
     status:
       'List the versions whose responses are compared with their contract, and the number of compared responses since the start.',
+    list: async (endpoint) => {
+      const answer = await askGateway(endpoint, 'GET /api/drift');
+      return { answer, rows: driftTable(answer.drifts) };
+    },
     stop: 'Stop comparing responses, in all workers of this gateway. Restarts do not resume the comparison, only a change of its settings does.',
-    table: driftTable,
+    end: async (endpoint, version) => {
+      const { stored } = await askGateway(endpoint, 'POST /api/drift/stop', { body: { version } });
+      return { to: '', stored };
+    },
     report: 'List the undeclared routes, statuses, media types and fields, and the values that violate the contract.',
+    ask: (endpoint, version) => askGateway(endpoint, 'GET /api/drift/{version}', { version, timeoutMs }),
     documentOf: driftDocument,
   });
 };
 
-/** How `status`, `stop` and `report` describe and print one kind of comparison. */
+/** The descriptions of `status`, `stop` and `report`, and what they ask and print. */
 interface ComparisonCommands<Report extends object> {
   readonly kind: ComparisonKind;
-  /** The descriptions of the commands. */
   readonly status: string;
+  /** `rows`: with the headings first. */
+  list(endpoint: AdminEndpoint): Promise<{ readonly answer: object; readonly rows: string[][] }>;
   readonly stop: string;
+  /** `to`: the other version, in words. */
+  end(endpoint: AdminEndpoint, version: string): Promise<{ readonly to: string; readonly stored: boolean }>;
   readonly report: string;
-  /** The rows of the table of `status`, with the headings first. Undefined: the answer is not from a gateway. */
-  readonly table: (statuses: unknown) => string[][] | undefined;
-  readonly documentOf: (report: Report) => Document;
+  ask(endpoint: AdminEndpoint, version: string): Promise<Report>;
+  documentOf(report: Report): Document;
 }
 
 /** Adds `status`, `stop` and `report`. */
@@ -103,7 +119,7 @@ function addComparisonCommands<Report extends object>(
     .description(commands.stop)
     .argument('<version>', 'version, such as /v1', versionArgument)
     .action(async (version: string, options: AdminEndpointOptions) =>
-      finish(await stop(commands.kind, version, options, io)),
+      finish(await stop(commands, version, options, io)),
     );
   addAdminEndpointOptions(command.command('report'))
     .description(commands.report)
@@ -114,22 +130,18 @@ function addComparisonCommands<Report extends object>(
 
 /** @throws AdminError, UnreadableFileError */
 async function status(
-  { kind, table: tableOf }: Pick<ComparisonCommands<object>, 'kind' | 'table'>,
+  { kind, list }: Pick<ComparisonCommands<object>, 'kind' | 'list'>,
   options: PrintOptions,
   io: Io,
 ): Promise<ExitCode> {
   const endpoint = adminEndpointOf(options, io);
-  const found = await adminClient(endpoint).get(`/api/${kind}`);
-  // The field is `shadows` or `drifts`.
-  const rows = tableOf(found[`${kind}s`]);
-  if (rows === undefined) throw notAGateway(endpoint.name);
-  printTable(found, rows, `The configuration has no ${comparisonNames[kind]}.`, { ...options, endpoint, io });
+  const { answer, rows } = await list(endpoint);
+  printTable(answer, rows, `The configuration has no ${comparisonNames[kind]}.`, { ...options, endpoint, io });
   return 0;
 }
 
-function shadowTable(statuses: unknown): string[][] | undefined {
-  if (!isStatusList(statuses)) return undefined;
-  const rows = statuses.map(({ version, to, state, until, copies: copiesByKind, dropped }) => {
+function shadowTable(shadows: readonly ShadowStatus[]): string[][] {
+  const rows = shadows.map(({ version, to, state, until, copies: copiesByKind, dropped }) => {
     // The copies of the other kind, `control`, are sent to the version itself.
     const { compared = 0, ...notCompared } = copiesByKind['shadow'] ?? {};
     const counts = [compared, sumOf(notCompared), sumOf(dropped)].map(withCommas);
@@ -138,56 +150,41 @@ function shadowTable(statuses: unknown): string[][] | undefined {
   return [['version', 'to', 'state', 'until', 'compared', 'not compared', 'dropped'], ...rows];
 }
 
-function driftTable(statuses: unknown): string[][] | undefined {
-  if (!isDriftList(statuses)) return undefined;
-  const rows = statuses.map(({ version, state, until, compared }) => [
-    `/${version}`,
-    state,
-    rfc3339Of(until),
-    withCommas(compared),
-  ]);
+function driftTable(drifts: readonly DriftStatus[]): string[][] {
+  const rows = drifts.map(({ version, state, until, compared }) => {
+    return [`/${version}`, state, rfc3339Of(until), withCommas(compared)];
+  });
   return [['version', 'state', 'until', 'compared'], ...rows];
-}
-
-function isDriftList(value: unknown): value is readonly DriftStatus[] {
-  return Array.isArray(value) && value.every((one) => isMap(one) && typeof one['compared'] === 'number');
 }
 
 function sumOf(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-function isStatusList(value: unknown): value is readonly ShadowStatus[] {
-  return Array.isArray(value) && value.every((one) => isMap(one) && isMap(one['copies']));
-}
-
 /** @throws AdminError, UnreadableFileError */
-async function stop(kind: ComparisonKind, version: string, options: AdminEndpointOptions, io: Io): Promise<ExitCode> {
-  const endpoint = adminEndpointOf(options, io);
-  const { [kind]: stopped, stored } = await adminClient(endpoint).post(`/api/${kind}/stop`, { version });
-  if (!isMap(stopped)) throw notAGateway(endpoint.name);
-  const to = typeof stopped['to'] === 'string' ? ` to /${printable(stopped['to'])}` : '';
+async function stop(
+  { kind, end }: Pick<ComparisonCommands<object>, 'kind' | 'end'>,
+  version: string,
+  options: AdminEndpointOptions,
+  io: Io,
+): Promise<ExitCode> {
+  const { to, stored } = await end(adminEndpointOf(options, io), version);
   const name = comparisonNames[kind];
   io.stdout.write(`/${version}: the ${name}${to} is stopped\n`);
-  if (stored === true) return 0;
+  if (stored) return 0;
   io.stderr.write(`The stop could not be stored: the ${name} starts again when this gateway restarts.\n`);
   return 1;
 }
 
 /** @throws AdminError, UnreadableFileError */
 async function report<Report extends object>(
-  { kind, documentOf }: ComparisonCommands<Report>,
+  { ask, documentOf }: ComparisonCommands<Report>,
   version: string,
   options: PrintOptions,
   io: Io,
 ): Promise<ExitCode> {
   const endpoint = adminEndpointOf(options, io);
-  const isReport = isOfKind<Report>(`${kind} report`, 'routes');
-  printReport(await askGateway(endpoint, `/api/${kind}/${version}`, isReport, reportTimeoutMs), documentOf, {
-    ...options,
-    endpoint,
-    io,
-  });
+  printReport(await ask(endpoint, version), documentOf, { ...options, endpoint, io });
   return 0;
 }
 
@@ -200,10 +197,9 @@ async function exportRequests(
 ): Promise<ExitCode> {
   // The requests may go to standard output.
   const endpoint = adminEndpointOf(options, io, 'stderr');
-  const client = adminClient(endpoint);
-  const version = givenVersion ?? onlyShadowedVersion((await client.get('/api/shadow'))['shadows'], endpoint.name);
-  const found = await client.get(`/api/shadow/${version}/requests${values ? '?values=true' : ''}`);
-  if (!isExport(found)) throw notAGateway(endpoint.name);
+  const version = givenVersion ?? onlyShadowedVersion((await askGateway(endpoint, 'GET /api/shadow')).shadows);
+  const query = values ? ({ values: 'true' } as const) : {};
+  const found = await askGateway(endpoint, 'GET /api/shadow/{version}/requests', { version, query });
   if (values && !found.keeps_values)
     throw new UsageError(
       `The gateway keeps no values of requests to /${version}.  Set shadow.values: on in its section of routes.yaml, and wait for requests.`,
@@ -226,9 +222,8 @@ async function exportRequests(
   return 0;
 }
 
-/** @throws AdminError, UsageError */
-function onlyShadowedVersion(shadows: unknown, endpointName: string): string {
-  if (!isStatusList(shadows)) throw notAGateway(endpointName);
+/** @throws UsageError */
+function onlyShadowedVersion(shadows: readonly ShadowStatus[]): string {
   const [first, ...others] = shadows.map((one) => one.version);
   if (first === undefined) throw new UsageError('The configuration has no shadow, so no request was sampled.');
   if (others.length === 0) return versionArgument(first);
@@ -236,12 +231,6 @@ function onlyShadowedVersion(shadows: unknown, endpointName: string): string {
   throw new UsageError(
     `Several versions have a shadow: ${shadowed}.  Name one: version-gateway shadow export FILE /${printable(first)}`,
   );
-}
-
-function isExport(answer: unknown): answer is ExportedRequests {
-  if (!isMap(answer) || answer['kind'] !== 'shadow requests') return false;
-  const { file } = answer;
-  return isMap(file) && Array.isArray(file['requests']) && file['requests'].every(isMap);
 }
 
 /** Replaces the file as a whole, including its permissions and owner. @throws UsageError */

@@ -17,7 +17,7 @@ import {
   type TimeArgument,
   timeoutArgument,
 } from '../options.ts';
-import { isStatus, statusAsText, unresponsiveWorkers, waivedClientsText } from '../output/statusReport.ts';
+import { statusAsText, unresponsiveWorkers, waivedClientsText } from '../output/statusReport.ts';
 import { printAnswer, printedJson } from '../output/terminal.ts';
 
 interface StatusOptions extends PrintOptions {
@@ -50,7 +50,8 @@ async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
   const linkWarning = replacedLinkFault(file, resolve(io.cwd, file));
   if (linkWarning) io.stderr.write(`warning: ${formatFault(linkWarning)}\n`);
   const endpoint = adminEndpointOf(options, io, wait === undefined ? 'stdout' : 'stderr');
-  const pollStatus = (timeoutMs?: number) => askGateway(endpoint, '/api/status', isStatus, timeoutMs);
+  const pollStatus = (timeoutMs?: number) =>
+    askGateway(endpoint, 'GET /api/status', timeoutMs === undefined ? {} : { timeoutMs });
   if (wait !== undefined) return waitUntilSafe(wait, timeout, pollStatus, { endpoint, format }, io);
   const found = await pollStatus();
   printAnswer(found, { format, endpoint, io }, (paint, width) => statusAsText(found, systemClock.now(), paint, width));

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
 import { systemClock } from '../../../shared/clock.ts';
-import { isMap } from '../../../shared/json.ts';
 import { printable } from '../../../shared/text.ts';
 import { routeOrReason } from '../../../usage/counting/routeNames.ts';
 import { usageCsv } from '../../../usage/report/usageCsv.ts';
@@ -81,24 +80,10 @@ async function reportFromGateway(
   options: UsageOptions,
   endpoint: AdminEndpoint,
 ): Promise<UsageReport> {
-  const query = new URLSearchParams({ since: options.since.text });
-  if (options.by !== undefined) query.set('by', options.by);
-  if (subject !== undefined) query.set('version', subject.version);
-  if (subject?.route !== undefined) query.set('route', `${subject.route.method} ${subject.route.path}`);
-  if (options.instance !== undefined) query.set('instance', options.instance);
-  return askGateway(endpoint, `/api/usage?${query}`, isReport);
-}
-
-// Checks enough to recognize a gateway. A gateway of the same release has the other fields, too.
-function isReport(answer: unknown): answer is UsageReport {
-  if (!isMap(answer)) return false;
-  const { by, rows, since, until, problems } = answer;
-  const hasReportFields =
-    Array.isArray(problems) &&
-    groupings.some((grouping) => grouping === by) &&
-    typeof since === 'string' &&
-    typeof until === 'string';
-  return hasReportFields && Array.isArray(rows) && rows.every(isMap);
+  const { since, by, instance } = options;
+  const { version, route } = subject ?? {};
+  const query = { since: since.text, by, version, route: route && `${route.method} ${route.path}`, instance };
+  return askGateway(endpoint, 'GET /api/usage', { query });
 }
 
 /** Reads a ledger directly. `now` is in epoch ms. @throws UsageError */

@@ -1,28 +1,10 @@
 import type { StatusJson, TargetJson, VersionJson } from '../../../operate/admin/statusJson.ts';
 import { type Paint, tableAsText } from '../../../shared/document.ts';
 import { dateText } from '../../../shared/instant.ts';
-import { isMap } from '../../../shared/json.ts';
 import { ago, plural, printable } from '../../../shared/text.ts';
 import { undoLines } from '../../../versions/editWatch/watchStatus.ts';
 import { waiverWords } from '../../../versions/lifecycle/stage.ts';
-import type { JsonObject } from '../adminClient.ts';
 import { fleetSummary } from './fleetText.ts';
-
-/** Checks enough to recognize a gateway. A gateway of the same release has the other fields, too. */
-export function isStatus(answer: unknown): answer is StatusJson {
-  if (!isMap(answer)) return false;
-  const { config, versions } = answer;
-  return isMap(config) && hasTexts(config, 'fingerprint', 'loaded_at', 'trigger') && isListOfVersions(versions);
-}
-
-function isListOfVersions(list: unknown): boolean {
-  if (!Array.isArray(list)) return false;
-  return list.every((one) => isMap(one) && hasTexts(one, 'version', 'stage') && Array.isArray(one['targets']));
-}
-
-function hasTexts(record: JsonObject, ...names: string[]): boolean {
-  return names.every((name) => typeof record[name] === 'string');
-}
 
 /**
  * A line for each worker that does not respond: its current counts are unknown. A gateway of an earlier release lists no workers.
