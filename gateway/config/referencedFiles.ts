@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { largestFileBytes, readRegularFile, reasonOf, UnsuitableFileError } from '../shared/fileSystem.ts';
+import { messageOf } from '../shared/text.ts';
 
 /** The content of a file, or why it cannot be read. */
 export type Content =
@@ -44,5 +45,5 @@ export function digestOf(content: string | Uint8Array): string {
 /** What a watch compares if a file cannot be read. Equal failures give equal texts. Undefined: the file does not exist. */
 export function digestOfFailure(error: unknown): string | undefined {
   if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-  return `unreadable: ${error instanceof Error ? error.message : String(error)}`;
+  return `unreadable: ${messageOf(error)}`;
 }

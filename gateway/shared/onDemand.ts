@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { messageOf } from './text.ts';
 
 /**
  * A listener that is loaded by its first request, so that the start of the gateway does not load its modules. If it cannot be
@@ -15,7 +16,7 @@ export function loadedOnDemand(load: () => Promise<RequestListener>, notice: (li
       listener = await loading;
     } catch (error) {
       loading = undefined;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       if (!hasFailed) notice(`A request cannot be answered, because its modules cannot be loaded: ${reason}`);
       hasFailed = true;
       res.destroy();

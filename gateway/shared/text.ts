@@ -115,3 +115,8 @@ export function maskUserinfo(text: string): string {
 export function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
+
+/** The message of whatever was thrown. Not safe to print. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -4,6 +4,7 @@ import { buildGuide } from '../../contracts/compat/guide/build.ts';
 import type { Guide } from '../../contracts/compat/guide/guide.ts';
 import { guideAsMarkdown } from '../../contracts/compat/guide/markdown.ts';
 import { PathTable } from '../../shared/pathTable.ts';
+import { messageOf } from '../../shared/text.ts';
 import { movedTo } from '../../versions/lifecycle/guide.ts';
 import { guidePage } from './guidePage.ts';
 import type { GuideRequest, PageAnswer, PageQuestion } from './guideRequest.ts';
@@ -38,7 +39,7 @@ async function answer(question: PageQuestion): Promise<void> {
     }
   } catch (error) {
     // A contract that cannot be read must not end the other guides.
-    post({ number, problem: error instanceof Error ? error.message : String(error) });
+    post({ number, problem: messageOf(error) });
   }
 }
 

@@ -5,6 +5,7 @@ import { sendProblem } from '../../problems/problem.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { threadFile } from '../../shared/packageFiles.ts';
 import { SupervisedThread } from '../../shared/supervisedThread.ts';
+import { messageOf } from '../../shared/text.ts';
 import { brownoutsAhead, type CancelledBrownouts } from '../../versions/lifecycle/brownouts.ts';
 import { guidePath } from '../../versions/lifecycle/guide.ts';
 import { runningWaivers, stageOf, successorOf } from '../../versions/lifecycle/stage.ts';
@@ -81,9 +82,7 @@ export function guideHandler(
           send(res, html, 'text/html; charset=utf-8');
         },
         (error: unknown) => {
-          notice(
-            `The guide ${versions.path} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
-          );
+          notice(`The guide ${versions.path} cannot be written: ${messageOf(error)}`);
           // The next request tries again.
           guides.delete(key);
           sendProblem(res, 'CONTRACT_UNREADABLE', 'A contract of the guide cannot be read at the moment.');
@@ -143,7 +142,7 @@ export function bundleHandler(
       .then(
         (bytes) => send(res, bytes, type),
         (error: unknown) => {
-          notice(`The contract ${file} cannot be served: ${error instanceof Error ? error.message : String(error)}`);
+          notice(`The contract ${file} cannot be served: ${messageOf(error)}`);
           // The next request tries again.
           bundles.delete(file);
           sendProblem(res, 'CONTRACT_UNREADABLE', 'The contract cannot be read at the moment.');

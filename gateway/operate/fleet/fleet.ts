@@ -5,7 +5,7 @@ import type { FleetSettings } from '../../config/snapshot.ts';
 import { OutageNotices } from '../../shared/outage.ts';
 import { packageVersion, threadFile } from '../../shared/packageFiles.ts';
 import { startWorker } from '../../shared/supervisedThread.ts';
-import { withCommas } from '../../shared/text.ts';
+import { messageOf, withCommas } from '../../shared/text.ts';
 import type { Loss } from '../../usage/evidence/coverage.ts';
 import type { OutboxState } from '../../usage/ledger/outbox.ts';
 import type { ThreadedLedger } from '../../usage/ledger/threadedLedger.ts';
@@ -274,7 +274,7 @@ export class Fleet {
     worker.on('message', (message: FleetReport) => this.#onMessage(message));
     let reason = '';
     worker.on('error', (error) => {
-      reason = `: ${error instanceof Error ? error.message : error}`;
+      reason = `: ${messageOf(error)}`;
     });
     worker.on('exit', () => this.#onThreadEnd(` ended${reason}`));
     return worker;

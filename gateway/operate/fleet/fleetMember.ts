@@ -4,6 +4,7 @@ import { type AcceptedConfig, configHash } from '../../config/acceptedConfig.ts'
 import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import { OutageNotices } from '../../shared/outage.ts';
 import { addressesOf } from '../../shared/targetAddress.ts';
+import { messageOf } from '../../shared/text.ts';
 import type { StopBlocker } from '../../usage/evidence/stopEvidence.ts';
 import { earliest } from '../../usage/evidence/targetHealth.ts';
 import type { BatchNumber, OutboxState } from '../../usage/ledger/outbox.ts';
@@ -338,7 +339,7 @@ export class FleetMember {
       if (await this.#agreement.retry(this.#gateway))
         this.#configCheckNotices.recovered('routes.yaml can be compared with the configuration of the fleet again.');
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       this.#configCheckNotices.failed(
         `routes.yaml cannot be compared with the configuration of the fleet: ${reason}.  This is tried again.`,
       );

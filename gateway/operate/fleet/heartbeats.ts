@@ -1,4 +1,5 @@
 import type { FleetSettings } from '../../config/snapshot.ts';
+import { messageOf } from '../../shared/text.ts';
 import type { BatchNumber, OutboxState } from '../../usage/ledger/outbox.ts';
 import { type FleetRows, monotonicNow } from './fleetView.ts';
 import { forgetGateway } from './forget.ts';
@@ -104,7 +105,7 @@ export class Heartbeats {
         if (isWrite) await this.#writeHeartbeat(this.#lastHeartbeat);
         if (this.#membership) await this.#read(this.#membership, this.#lastHeartbeat);
       } catch (error) {
-        this.#post({ kind: 'heartbeatFailed', reason: reasonOf(error) });
+        this.#post({ kind: 'heartbeatFailed', reason: messageOf(error) });
       }
     }
   }
@@ -166,7 +167,7 @@ export class Heartbeats {
     try {
       answer = await this.#execute(command);
     } catch (error) {
-      answer = { failure: reasonOf(error) };
+      answer = { failure: messageOf(error) };
     }
     this.#post({ kind: 'answer', id: command.id, answer });
   }
@@ -181,8 +182,4 @@ export class Heartbeats {
     if (command.kind === 'writeConfig') await writeSharedConfig(this.#store, command.config);
     return { config: await readSharedConfig(this.#store) };
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

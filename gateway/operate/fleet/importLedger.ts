@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { dayText } from '../../shared/instant.ts';
+import { messageOf } from '../../shared/text.ts';
 import { ledgerFailure } from '../../usage/ledger/failure.ts';
 import { openLedgerFileToRead } from '../../usage/ledger/file.ts';
 import { lossesVersion, sizeColumns, subjects } from '../../usage/ledger/schema.ts';
@@ -52,7 +53,7 @@ function openedLedger(file: string): DatabaseSync {
   try {
     return openLedgerFileToRead(file);
   } catch (error) {
-    throw new ImportError(`${file} cannot be read: ${error instanceof Error ? error.message : error}.`);
+    throw new ImportError(`${file} cannot be read: ${messageOf(error)}.`);
   }
 }
 

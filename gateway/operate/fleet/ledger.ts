@@ -1,4 +1,5 @@
 import type { FleetSettings } from '../../config/snapshot.ts';
+import { messageOf } from '../../shared/text.ts';
 import type { LedgerDatabase, LedgerValue } from '../../usage/ledger/database.ts';
 import { lossesVersion, schemaVersion } from '../../usage/ledger/schema.ts';
 import type { StoreMemory } from './membership.ts';
@@ -78,7 +79,7 @@ export class FleetLedger implements LedgerDatabase {
 
   problemOf(error: unknown): string {
     const isAnswer = error instanceof StoreError && error.isAnswer;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return `The fleet's store cannot be ${isAnswer ? 'read' : 'reached'}: ${reason.replace(/\.$/, '')}.`;
   }
 

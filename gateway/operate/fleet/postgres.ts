@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Pool, PoolClient } from 'pg';
 import type { FleetSettings } from '../../config/snapshot.ts';
+import { messageOf } from '../../shared/text.ts';
 import { needsFiles, readStoreAccess, type StoreAccess } from './storeAccess.ts';
 
 // A store that does not answer must not keep a heartbeat or an operator waiting.
@@ -222,7 +223,3 @@ const unknownIssuerCodes = [
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ];
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FleetSettings } from '../../config/snapshot.ts';
+import { messageOf } from '../../shared/text.ts';
 import { Postgres, type Sql, StoreError } from './postgres.ts';
 import { queueLock, refusedStatement, schemaName } from './schema.ts';
 
@@ -142,7 +143,7 @@ export class QueuedBatchAdder {
       isDone = isLeft === false;
       this.#onProblem(undefined);
     } catch (error) {
-      this.#onProblem(error instanceof Error ? error.message : String(error));
+      this.#onProblem(messageOf(error));
     }
     this.#timer = undefined;
     if (!isDone) this.onQueued();

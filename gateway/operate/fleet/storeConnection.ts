@@ -1,4 +1,5 @@
 import type { FleetSettings, Identifier } from '../../config/snapshot.ts';
+import { messageOf } from '../../shared/text.ts';
 import { namingRulesIdOf } from '../../usage/counting/identification.ts';
 import { Postgres, type PostgresOptions, type Sql, StoreError, type Transactions } from './postgres.ts';
 import { agreeOnSalt, migrate, schemaName, setMeta } from './schema.ts';
@@ -69,8 +70,7 @@ export class StoreConnection implements Sql, Transactions {
       this.#noteProblem(undefined);
       return result;
     } catch (error) {
-      if (!isConnected || !isStatementFailure(error))
-        this.#noteProblem(error instanceof Error ? error.message : String(error));
+      if (!isConnected || !isStatementFailure(error)) this.#noteProblem(messageOf(error));
       // The next statement connects and migrates again, also after a refused statement, because a table may be missing. Statements that
       // are running are not interrupted.
       const staysOpen = isConnected && isTransient(error);

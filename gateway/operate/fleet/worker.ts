@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { messageOf } from '../../shared/text.ts';
 import type { OutboxState } from '../../usage/ledger/outbox.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { maintainStore } from './maintenance.ts';
@@ -54,7 +55,7 @@ async function maintain(): Promise<void> {
     // Not done: another gateway maintains the store, or a query reads a table. The next maintenance tries again.
     if (isDone) post({ kind: 'maintained', problem: undefined });
   } catch (error) {
-    post({ kind: 'maintained', problem: reasonOf(error) });
+    post({ kind: 'maintained', problem: messageOf(error) });
   }
 }
 const maintenanceTimers = [
@@ -83,7 +84,7 @@ try {
   // Connects at once. `onChange` reports whether that has failed.
   await store.query('SELECT 1').catch(() => {});
 } catch (error) {
-  post({ kind: 'unusable', reason: reasonOf(error) });
+  post({ kind: 'unusable', reason: messageOf(error) });
   // If the gateway already serves clients, its main thread then starts another thread like this.
   await stop({ ms: 0, unwrittenRows: 0 });
 }
@@ -98,10 +99,6 @@ async function stop({ ms, unwrittenRows }: Omit<Extract<FleetCommand, { kind: 's
   await heartbeats.end({ rows, since: outbox?.since }).catch(() => {});
   await store.close();
   parentPort?.close();
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function post(message: FleetReport): void {

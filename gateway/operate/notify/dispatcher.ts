@@ -3,7 +3,7 @@ import type { NotifyReceiver } from '../../config/notifySettings.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { Instant } from '../../shared/instant.ts';
 import { OutageNotices } from '../../shared/outage.ts';
-import { inWholeUnits, printableExcerpt } from '../../shared/text.ts';
+import { inWholeUnits, messageOf, printableExcerpt } from '../../shared/text.ts';
 import { giveUpMs, hostOf, longestPauseMs, pauseAfter, receiverKeyOf, WebhookSender } from './delivery.ts';
 import type { NotifyEvent } from './events.ts';
 import { maxWaiting, NotifyQueue, type QueuedEvent } from './queue.ts';
@@ -272,7 +272,7 @@ export class Dispatcher {
       this.#outages[kind].recovered(`${this.#nameOf(kind)} can be used again.`);
       return result;
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       const kept = kind === 'file' ? 'are kept in memory' : 'are not queued';
       const problem = `${this.#nameOf(kind)} cannot be used: ${printableExcerpt(reason, 200)}.  Events ${kept} until it can be used again.`;
       this.#problemByQueue.set(kind, problem);

@@ -5,6 +5,7 @@ import { isoText, isoTextOrNull } from '../../shared/instant.ts';
 import { OutageNotices } from '../../shared/outage.ts';
 import { threadFile } from '../../shared/packageFiles.ts';
 import { SupervisedThread } from '../../shared/supervisedThread.ts';
+import { messageOf } from '../../shared/text.ts';
 import { type AnsweringGateway, gatewayFields } from '../../usage/observability/answeringGateway.ts';
 import type {
   DispatcherSettings,
@@ -152,7 +153,7 @@ export class Notifier {
       this.#checkNotices.recovered('events are found again.');
     } catch (error) {
       // A defect here must not end the gateway.
-      this.#checkNotices.failed(`events cannot be found: ${error instanceof Error ? error.message : error}`);
+      this.#checkNotices.failed(`events cannot be found: ${messageOf(error)}`);
     } finally {
       this.#isChecking = false;
     }

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import { withAbsoluteFiles } from '../../config/storeUrl.ts';
 import type { StoredGateways } from '../../operate/fleet/storedGateways.ts';
-import { printable } from '../../shared/text.ts';
+import { messageOf, printable } from '../../shared/text.ts';
 import type { LedgerDatabase } from '../../usage/ledger/database.ts';
 import { LedgerReader } from '../../usage/ledger/reader.ts';
 import { type LiveState, liveFactsOf } from '../../versions/retirement/liveFacts.ts';
@@ -47,7 +47,7 @@ export async function openLedger(
   try {
     return { ledger: LedgerReader.open(resolve(cwd, store), namesFile), stateOf: () => undefined };
   } catch (error) {
-    throw unreadableLedger(store, reasonOf(error));
+    throw unreadableLedger(store, messageOf(error));
   }
 }
 
@@ -78,7 +78,7 @@ export async function openEvidence(
     return { ledger, servedVersions: gateways.servedVersions, stateOf };
   } catch (error) {
     await ledger?.close();
-    throw unreadableLedger(store, reasonOf(error));
+    throw unreadableLedger(store, messageOf(error));
   }
 }
 
@@ -99,10 +99,6 @@ function readerOf(database: LedgerDatabase, namesFile: string | undefined): Ledg
   const ledger = new LedgerReader(database);
   ledger.readClientNames(namesFile);
   return ledger;
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function isStoreUrl(store: string): boolean {

@@ -6,6 +6,7 @@ import type { ReloadOutcome } from '../../operate/admin/adminApi.ts';
 import type { LedgerClient } from '../../operate/admin/reading/ledgerClient.ts';
 import type { TrialQuery, TrialResult } from '../../proxy/trial/trial.ts';
 import type { Clock } from '../../shared/clock.ts';
+import { messageOf } from '../../shared/text.ts';
 import { type CallEvidence, callEvidence, noLiveFacts } from '../../usage/evidence/callEvidence.ts';
 import { recentMs } from '../../usage/evidence/recentPeriod.ts';
 import type { ConfigStatus, Trigger } from '../../usage/observability/report.ts';
@@ -202,7 +203,7 @@ const restart = 'Restart the gateway, so that all of it has the new configuratio
 
 function faultsOf(error: unknown): string[] {
   if (error instanceof ConfigError) return error.faults.map(formatFault);
-  return [error instanceof Error ? error.message : String(error)];
+  return [messageOf(error)];
 }
 
 /** The `guard.force` reasons that are new in this edit, for the log. */

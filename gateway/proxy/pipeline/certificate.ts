@@ -5,6 +5,7 @@ import { digestOf } from '../../config/referencedFiles.ts';
 import type { GatewaySettings } from '../../config/snapshot.ts';
 import { watchFile } from '../../config/watch.ts';
 import { readRegularFile } from '../../shared/fileSystem.ts';
+import { messageOf } from '../../shared/text.ts';
 
 /** `gateway.tls`; undefined: clients connect without TLS. */
 type TlsSettings = GatewaySettings['tls'];
@@ -96,5 +97,5 @@ function parse<T>(read: () => T, message: string): T {
 }
 
 function oneLine(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ');
+  return messageOf(error).replace(/\s+/g, ' ');
 }

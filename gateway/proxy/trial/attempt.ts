@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { readRegularFile } from '../../shared/fileSystem.ts';
+import { messageOf } from '../../shared/text.ts';
 import { SingleRequest, type SingleResult } from '../upstream/singleRequest.ts';
 import { Target } from '../upstream/target.ts';
 import type { NewTarget, TargetForm } from './newTargets.ts';
@@ -99,7 +100,7 @@ function askerOf({ url, tls }: TargetForm, publicHost: string | undefined): Ask 
     const ca = url.startsWith('https:') && tls.ca !== undefined ? readRegularFile(tls.ca) : undefined;
     target = new Target(url, tls, ca, 0);
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
   const authority = publicHost ?? target.authority;
   return (path, deadline) => {

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import { messageOf } from '../../shared/text.ts';
 
 export interface ResolvedAddress {
   readonly address: string;
@@ -191,8 +192,4 @@ export class NameResolution {
     this.#addresses = addresses;
     this.#onAddresses(addresses);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

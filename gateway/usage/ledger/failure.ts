@@ -1,4 +1,5 @@
 import { UnsuitableFileError } from '../../shared/fileSystem.ts';
+import { messageOf } from '../../shared/text.ts';
 
 /** A failed operation on the ledger file. */
 export interface LedgerFailure {
@@ -41,7 +42,7 @@ export function ledgerFailure(error: unknown): LedgerFailure {
   if (error instanceof DamagedFileError) return { reason: error.message, isCorrupt: true };
   const primary = primaryCode(error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const fallback = error instanceof UnsuitableFileError ? `it ${message}` : message;
   // mkdir reports it for a file in the place of a folder.
   const isInTheWay = code === 'EEXIST' && (error as NodeJS.ErrnoException).syscall === 'open';

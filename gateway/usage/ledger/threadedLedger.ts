@@ -4,6 +4,7 @@ import type { Worker } from 'node:worker_threads';
 import { OutageNotices } from '../../shared/outage.ts';
 import { threadFile } from '../../shared/packageFiles.ts';
 import { settlesWithin, startWorker, type Unnumbered } from '../../shared/supervisedThread.ts';
+import { messageOf } from '../../shared/text.ts';
 import type { Loss } from '../evidence/coverage.ts';
 import { earliest } from '../evidence/targetHealth.ts';
 import type { BrownoutRecord, EvidenceRow, UsageBatch } from '../usageRow.ts';
@@ -300,7 +301,7 @@ export class ThreadedLedger implements WritableLedger {
       if (message.kind === 'notice') this.#notice(message.line);
       else if (worker === this.#worker) this.#onState(message);
     });
-    worker.on('error', (error) => this.#onEnd(worker, error instanceof Error ? error.message : String(error)));
+    worker.on('error', (error) => this.#onEnd(worker, messageOf(error)));
     worker.on('exit', (code) => this.#onEnd(worker, `exit code ${code}`));
     return worker;
   }

@@ -1,6 +1,6 @@
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { rfc3339 } from '../../shared/instant.ts';
-import { plural } from '../../shared/text.ts';
+import { messageOf, plural } from '../../shared/text.ts';
 import type { LiveFacts } from '../../usage/evidence/callEvidence.ts';
 import { clientsSparedByFreeze } from '../lifecycle/stage.ts';
 import {
@@ -227,7 +227,7 @@ export class FreezeWatch {
       const live = onlyNewClients ? undefined : await askForCalls(version, periodMs);
       return await findClients(this.#snapshot, { ...rules, onlyNewClients, now: now(), live });
     } catch (error) {
-      return { kind: 'unknown', reason: reasonOf(error) };
+      return { kind: 'unknown', reason: messageOf(error) };
     }
   }
 
@@ -261,8 +261,4 @@ function statusOf({
 function newWatched(version: string, settings: FreezeSettings): WatchedFreeze {
   const unreadState = { state: 'scheduled', reason: undefined, clients: undefined, readAt: 0 } as const;
   return { version, settings, ...unreadState, reported: new Set(), nextReadAt: 0, retryPauseMs: firstRetryMs };
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

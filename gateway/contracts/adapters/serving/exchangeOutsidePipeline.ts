@@ -1,3 +1,4 @@
+import { messageOf } from '../../../shared/text.ts';
 import { type BodyFault, bufferOf, changeBody, decodeBody, isAdaptableJson, isBody } from './adaptedBody.ts';
 import type { CompiledAdapter, CompiledRoute } from './compiledAdapter.ts';
 
@@ -28,7 +29,7 @@ export function adaptRequest(
     const requestTarget = route.requestTargetOf(path, query);
     return { route, method: method === 'HEAD' ? 'HEAD' : route.settings.to.method, requestTarget };
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }
 

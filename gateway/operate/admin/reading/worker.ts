@@ -1,6 +1,7 @@
 import { parentPort } from 'node:worker_threads';
 import type { FleetSettings, Snapshot } from '../../../config/snapshot.ts';
 import { fromPlain } from '../../../config/transfer.ts';
+import { messageOf } from '../../../shared/text.ts';
 import { LedgerReader } from '../../../usage/ledger/reader.ts';
 import type { FleetLedger } from '../../fleet/ledger.ts';
 import { answerTo } from './answers.ts';
@@ -51,7 +52,7 @@ async function readerOf({
     reader ??= fleet ? await openFleetLedger(fleet) : LedgerReader.open(file, namesFile);
     if (sharedLedger) sharedLedger.memory = memory;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     const ledger = fleet ? "The fleet's store" : file;
     return LedgerReader.unreadable(writeProblem ?? `${ledger} cannot be read: ${reason}.`, unwrittenRows);
   }

@@ -12,7 +12,7 @@ import {
 } from '../../../contracts/compat/judge/judge.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { membersOf } from '../../../shared/json.ts';
-import { printable } from '../../../shared/text.ts';
+import { messageOf, printable } from '../../../shared/text.ts';
 import { evidenceOf } from '../../../usage/callFacts.ts';
 import { noLiveFacts } from '../../../usage/evidence/callEvidence.ts';
 import { otherRoute } from '../../../usage/usageRow.ts';
@@ -192,7 +192,7 @@ async function callsIn({ versions, usage, fleet, retire }: Snapshot, cwd: string
   try {
     evidence = await openEvidence(place, cwd, undefined, { fleet, retire });
   } catch (error) {
-    return { callsOf: () => undefined, problem: fleet && (error instanceof Error ? error.message : String(error)) };
+    return { callsOf: () => undefined, problem: fleet && messageOf(error) };
   }
   const { ledger } = evidence;
   const calls = await readAndClose(ledger, () => readCalls(evidence, [...versions.keys()], systemClock.now()));

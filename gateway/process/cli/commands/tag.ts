@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { identifier } from '../../../config/schema/words.ts';
 import type { Identifier } from '../../../config/snapshot.ts';
-import { printable } from '../../../shared/text.ts';
+import { messageOf, printable } from '../../../shared/text.ts';
 import { ClientIdentification, saltFrom, unknownClient } from '../../../usage/counting/identification.ts';
 import { readSalt } from '../../../usage/ledger/file.ts';
 import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
@@ -101,7 +101,7 @@ function saltOf(file: string, cwd: string): string {
   try {
     return readSalt(resolve(cwd, file));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new UsageError(
       `${printable(`${file} cannot be read as a usage ledger: ${reason.replace(/\.$/, '')}.`)}  The gateway creates it when it first starts; use --store for another file.`,
     );

@@ -1,5 +1,6 @@
 import type { GatewaySettings, HostPort, Snapshot, Version } from '../../../config/snapshot.ts';
 import { dayText } from '../../../shared/instant.ts';
+import { messageOf } from '../../../shared/text.ts';
 import { stageOf, successorOf } from '../../../versions/lifecycle/stage.ts';
 
 /** What `start` prints when the gateway listens: addresses, versions, and commands to try. */
@@ -77,5 +78,5 @@ export function listenFailure(error: unknown, { listen, admin }: Pick<GatewaySet
     return `${address} is not an address of this machine.  Set ${setting} to an address of this machine, or to 0.0.0.0.`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `The host of ${setting} cannot be resolved.  Set it to an address of this machine.`;
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
