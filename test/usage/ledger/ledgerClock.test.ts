@@ -176,3 +176,48 @@ it('a row with a later date is written with the current time', async () => {
   expect(await readLedger(ledger).series('hour', 0)).toMatchObject([{ version: 'v1', at: noon, requests: 1 }]);
   expect(await readLedger(ledger).byClient('v1', 0)).toMatchObject([{ lastUsed: noon }]);
 });
+
+it.each([
+  [5_000, noon + 5_000],
+  [5_001, noon],
+])('a row that is %i ms ahead is written with the time %i', async (ahead, last) => {
+  const { ledger } = open();
+  ledger.add([row({ first: noon + ahead })]);
+  expect(await readLedger(ledger).totals(0)).toMatchObject([{ last }]);
+});
+
+it.each([
+  [5_000, noon],
+  [5_001, noon + hourMs - 5_001],
+])('if the file has entries %i ms ahead at a start, coverage begins at %i', async (ahead, since) => {
+  const before = open();
+  before.pass(hourMs);
+  before.ledger.close();
+  const { ledger } = open({ store: before.store, at: noon + hourMs - ahead, steady: hourMs });
+  expect(await coveredSince(readLedger(ledger))).toBe(since);
+});
+
+it.each([
+  [hourMs, noon],
+  [hourMs + 1, noon + hourMs + 1],
+])('after a pause of the process of %i ms, coverage begins at %i', async (pause, since) => {
+  const { ledger, clock } = open();
+  clock.time += pause;
+  clock.steady += pause;
+  ledger.add([]);
+  expect(await coveredSince(readLedger(ledger))).toBe(since);
+});
+
+it('a loss is written once', () => {
+  const { ledger, store, pass } = open();
+  ledger.addLosses([{ version: 'v1', from: noon, until: noon, reason: 'A worker was killed.' }], {
+    process: 0,
+    until: noon,
+  });
+  expect(ledger.unwrittenLosses).toBe(0);
+  pass(hourMs);
+  ledger.add([row()]);
+  const database = new DatabaseSync(store);
+  onTestFinished(() => database.close());
+  expect(database.prepare('SELECT COUNT(*) AS losses FROM losses').get()).toEqual({ losses: 1 });
+});
