@@ -15,6 +15,8 @@ export interface Call {
   readonly from: number;
   /** Infinity while it is open. */
   until: number;
+  /** How far the clock was off when it began, ms. */
+  readonly skew: number;
   /** Whether it was answered 410, without the backend. */
   readonly isRefused: boolean;
   /** Whether the backend is down: it is answered 502. */
@@ -81,7 +83,8 @@ export class ServingProcess {
     const active = { version: configured, requests } as unknown as ActiveVersion;
     if (now >= requests.nextMarkAt) this.#marks.onCall(exchange as unknown as Exchange, active);
     const isRefused = configured.retired;
-    const call = { version, client, from: machine.now, until: Number.POSITIVE_INFINITY, isRefused, isUnanswered };
+    const times = { from: machine.now, until: Number.POSITIVE_INFINITY, skew: machine.skew };
+    const call = { version, client, ...times, isRefused, isUnanswered };
     this.#open.set(call, { exchange: exchange as unknown as InFlight, isCounted: false });
     requests.addInFlight(exchange as unknown as InFlight);
     return call;

@@ -122,7 +122,7 @@ export class SimulatedGateway {
   /** Nobody answers, and nobody counts it. `outage`: for how long nobody answers, ms. */
   attempt(version: string, outage: number): void {
     this.events.push(`attempt ${version}`);
-    this.calls.push({ version, client: 'a', from: machine.now, until: machine.now, ...notAnswered, outage });
+    this.calls.push({ version, client: 'a', from: machine.now, until: machine.now, skew: 0, ...notAnswered, outage });
   }
 
   finishLongCalls(): void {
