@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { parseDocument } from 'yaml';
 import { compatFormats } from '../../../gateway/process/cli/commands/compat.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
+import { gatewayCommand } from '../../support/gatewayMain.ts';
 import { contract, Repository, routesFile } from './compatRepository.ts';
 
 interface Action {
@@ -57,14 +58,14 @@ describe('action.yml', () => {
   });
 });
 
-/** Runs the second step like a runner. The first one installs packages that are installed here. */
+/** Runs the second step like a runner, with the built program. The first step installs packages that are installed here. */
 function runStep(repository: Repository, inputs: Record<string, string>, github: Record<string, string> = {}) {
   const files = temporaryFolder();
   const [output, summary] = [join(files, 'output'), join(files, 'summary')];
   for (const file of [output, summary]) writeFileSync(file, '');
   const evaluated = (expression: string): string =>
     expression.replace(/\$\{\{ (?:inputs\.([\w-]+)|github\.action_path) \}\}/g, (_all, name?: string) =>
-      name === undefined ? resolve('.') : (inputs[name] ?? action.inputs[name]?.default ?? ''),
+      name === undefined ? dirname(dirname(gatewayCommand)) : (inputs[name] ?? action.inputs[name]?.default ?? ''),
     );
   const own = Object.entries(compare?.env ?? {}).map(([name, expression]) => [name, evaluated(expression)]);
   const script = join(files, 'script.sh');
