@@ -23,7 +23,7 @@ const aborts: readonly Abort[] = [
     abortAfter: () => sleep(5),
   },
 ];
-const total = cases(5_000, 20_000);
+const total = cases(2_500, 20_000);
 const concurrency = 100;
 
 it(`releases connections and files of ${total} requests that their clients abort`, async () => {

@@ -71,7 +71,7 @@ function readersOf({ openapi, schema, schemas }: RandomContract): Readers {
   };
 }
 
-const count = cases(800, 20_000);
+const count = cases(400, 20_000);
 
 it(`every reader of a schema gives the answer of its specification, over ${count} random schemas`, () => {
   const generator = new SchemaGenerator(randomFrom(37));

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { ask, startService } from '../../process/runtime/workerCounting.ts';
+import { cases } from '../../support/cases.ts';
 import { eventually } from '../../support/eventually.ts';
 import { gatewayMain } from '../../support/gatewayMain.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
@@ -152,7 +153,7 @@ it('is silent, and has not left, if it stops while counts wait', async () => {
 });
 
 it('counts exactly over three gateways, with crashes, reloads, restarts and lost replies', () =>
-  countInFleet(server, 6_000));
+  countInFleet(server, cases(3_000, 6_000)));
 
 it('without fleet.store, loads no code of the fleet', async () => {
   const folder = temporaryFolder();

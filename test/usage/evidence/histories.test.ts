@@ -157,7 +157,7 @@ it('no place says yes if the calls show that it is wrong', { timeout: 36_000_000
   const wrong: string[] = [];
   const yeses = new Map<string, number>();
   const first = Number(process.env['SEED'] ?? 1);
-  const histories = Number(process.env['HISTORIES'] ?? cases(100, 5_000));
+  const histories = Number(process.env['HISTORIES'] ?? cases(50, 5_000));
   for (let seed = first; seed < first + histories; seed += 1) {
     const found = await play(seed, folder, template);
     wrong.push(...found.wrong);
