@@ -121,7 +121,8 @@ const axe = createRequire(import.meta.url).resolve('axe-core');
  * `within`: a selector. Only the violations are read from the browser: the whole report takes longer than the check.
  */
 export async function violationsOn(page: Page, within = 'html'): Promise<[rule: string, elements: string[]][]> {
-  await page.addScriptTag({ path: axe });
+  // The page keeps it until it is left.
+  if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.addScriptTag({ path: axe });
   return page.evaluate(`axe.run(${JSON.stringify(within)}, { resultTypes: ['violations'] })
     .then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]))`);
 }
