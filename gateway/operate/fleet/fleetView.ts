@@ -393,7 +393,19 @@ export function fleetFacts(
   const notes = instances
     .filter(({ state }) => state === 'gone')
     .flatMap((instance) => goneNote(instance, view.now, quiet));
-  return { heard, inFlight: load.in_flight, waiting: load.waiting, gaps: ledgerGaps(view, silentAfter, quiet), notes };
+  const gaps = [...ledgerGaps(view, silentAfter, quiet), ...hungWorkers(instances, self)];
+  return { heard, inFlight: load.in_flight, waiting: load.waiting, gaps, notes };
+}
+
+/** Of the other gateways. */
+function hungWorkers(instances: readonly FleetInstance[], self: string | undefined): Remark[] {
+  return instances
+    .filter(({ state, row }) => state === 'heard' && row !== undefined && row.instance !== self)
+    .filter(({ row }) => Object.values(row?.versions ?? {}).some(({ incomplete }) => incomplete === true))
+    .map(({ name }): Remark => {
+      const text = `Gateway ${printableExcerpt(name)} has a worker that does not answer: calls that it has counted may be missing in this ledger.`;
+      return { code: 'worker_unresponsive', text };
+    });
 }
 
 /** With `fleet.start: serve`, calls of gateways that nobody knows may be missing. Parameters as of `unregisteredReason`. */

@@ -193,7 +193,8 @@ function shadowFeature({ serving, clock, notice, ledger }: FeatureHost) {
 
 function notifyFeature(host: FeatureHost, brownouts: BrownoutControl, editWatch: EditWatch): OperatingFeature {
   const { serving, clock, notice, ledger, queries, fleet, identity, askAbout } = host;
-  const askAboutAll = ({ versions, retire }: Snapshot) => askAbout([...versions.keys()], retire.quiet);
+  const askAboutAll = ({ versions, retire }: Snapshot) =>
+    askAbout([...versions.keys()], Math.max(retire.quiet, weekMs));
   let notifier: Notifier | undefined;
   const active = () => (serving.current.notify.length > 0 ? notifier : undefined);
   return {

@@ -6,7 +6,7 @@ import { type RequestSizes, sizeParts } from '../../usage/evidence/requestSizes.
 import { forceLine, type Refusal, type VersionUsage } from '../lifecycle/reloadGuard.ts';
 import { lastPeriodInWords } from '../retirement/words.ts';
 import { changedVersions, type RecentRefusals, type RouteWithoutAdapter, type TooLarge } from './ownAnswers.ts';
-import { type PlannedAnswer, plannedAnswer, plannedAnswers, sizeAnswers } from './plan.ts';
+import { plannedAnswer, servesAnyone, sizeAnswers } from './plan.ts';
 import { distinctSizes } from './sizeWords.ts';
 
 /** How versions are used, with what the edit would answer to their recent requests. */
@@ -27,7 +27,7 @@ function basePathRefusals(before: Snapshot, after: Snapshot, usage: EditUsage, n
   const [from, to] = [before, after].map(({ gateway }) => gateway.basePath || '/');
   if (from === to || after.guard.quiet === 0) return [];
   return after.sortedVersions.flatMap(({ name }) => {
-    const isLost = isServed(name, before, before, now) && answerOf(name, after, before, now) === 'unknown_version';
+    const isLost = isServed(name, before, before, now) && !isAtOldPath(name, after, before, now);
     const evidence = usage.calls(name);
     const requests = usage.ownRefusals?.atOldPaths.get(name) ?? 0;
     if (!isLost || evidence === undefined || (evidence.called === 'no' && requests === 0)) return [];
@@ -71,12 +71,13 @@ function requestRefusals(before: Snapshot, after: Snapshot, usage: EditUsage, no
   });
 }
 
-function answerOf(version: string, snapshot: Snapshot, before: Snapshot, now: number): PlannedAnswer {
-  return plannedAnswer({ version }, snapshot, before.gateway.basePath, now);
+/** Whether the edited configuration still finds the version at its present paths. */
+function isAtOldPath(version: string, snapshot: Snapshot, before: Snapshot, now: number): boolean {
+  return plannedAnswer({ version }, snapshot, before.gateway.basePath, now) !== 'unknown_version';
 }
 
 function isServed(version: string, snapshot: Snapshot, before: Snapshot, now: number): boolean {
-  return !plannedAnswers[answerOf(version, snapshot, before, now)].isRefusal;
+  return servesAnyone(version, snapshot, before.gateway.basePath, now);
 }
 
 function reasonsIn({ missing, pending }: CallEvidence): string {

@@ -6,7 +6,7 @@ import type { Remark, RemarkJson } from '../../usage/evidence/remark.ts';
 import type { SizePart } from '../../usage/evidence/requestSizes.ts';
 import { otherClients } from '../../usage/usageRow.ts';
 import { brownoutAt } from '../lifecycle/brownouts.ts';
-import { type Stage, stageOf } from '../lifecycle/stage.ts';
+import { runningWaivers, type Stage, stageOf, stageWithWaivers } from '../lifecycle/stage.ts';
 import { BrownoutScope } from '../restrictions/brownout.ts';
 
 /**
@@ -56,7 +56,7 @@ export function plannedAnswer(
   at: number,
   newClients: ReadonlyMap<string, ReadonlySet<string>> = new Map(),
 ): PlannedAnswer {
-  const version = snapshot.versions.get(versionSegment(`${basePath}/${name}`, snapshot.gateway.basePath));
+  const version = versionAt(name, snapshot, basePath);
   if (version === undefined) return 'unknown_version';
   const isWaived = version.waivers.some(({ clients, until }) => at < until && clients.includes(client));
   const isRetired = stageOf(version, at) === 'retired';
@@ -72,6 +72,48 @@ export function plannedAnswer(
   return new BrownoutScope(version, window, snapshot.brownout.spared).includesClient(client)
     ? 'brownout'
     : answerIfNotRefused;
+}
+
+function versionAt<One>(
+  name: string,
+  { versions, gateway }: { readonly versions: ReadonlyMap<string, One>; readonly gateway: Snapshot['gateway'] },
+  basePath: string,
+): One | undefined {
+  return versions.get(versionSegment(`${basePath}/${name}`, gateway.basePath));
+}
+
+/**
+ * Whether a gateway with `snapshot` serves any client of a version: a retired version serves clients with a waiver, and a brownout ends
+ * by itself. `basePath`, `at`: as of `plannedAnswer`.
+ */
+export function servesAnyone(
+  name: string,
+  snapshot: Pick<Snapshot, 'gateway' | 'versions'>,
+  basePath: string,
+  at: number,
+): boolean {
+  const version = versionAt(name, snapshot, basePath);
+  return version !== undefined && stageWithWaivers(version, at) !== 'retired';
+}
+
+/**
+ * Whether the candidate may refuse clients of a version that the running configuration serves, whoever they are. Not asked about
+ * freezes and adapters.
+ */
+export function mayCutOff(
+  name: string,
+  { candidate, running, at, now }: Pick<PlanQuery, 'candidate' | 'running' | 'at' | 'now'>,
+  basePath: string,
+): boolean {
+  if (running !== undefined && !servesAnyone(name, running, basePath, now)) return false;
+  const [version, current] = [versionAt(name, candidate, basePath), running && versionAt(name, running, basePath)];
+  if (version === undefined) return true;
+  const window = brownoutAt(version.brownouts, at);
+  if (window !== undefined && window.at !== (current && brownoutAt(current.brownouts, now)?.at)) return true;
+  if (stageOf(version, at) !== 'retired') return false;
+  if (current === undefined || stageOf(current, now) !== 'retired') return true;
+  const stillServed = new Set(runningWaivers(version, at).flatMap(({ clients }) => clients));
+  return runningWaivers(current, now).some(({ clients }) => clients.some((client) => !stillServed.has(client)));
 }
 
 /** The configuration with `retired: true` for one version. Undefined: it does not have this version. */

@@ -13,6 +13,7 @@ import { type RouteGroup, routeGroups, routeRemarks, useParts } from './adaptedR
 import { changedVersions, ownRefusals } from './ownAnswers.ts';
 import {
   hasLoss,
+  mayCutOff,
   type Plan,
   type PlannedAnswer,
   type PlannedClient,
@@ -23,6 +24,7 @@ import {
   plannedAnswer,
   plannedAnswerNames,
   plannedAnswers,
+  servesAnyone,
 } from './plan.ts';
 import { missingEvidence } from './planEvidence.ts';
 import { plannedTooLarge, sizeRemarks, tooLargeInWords } from './sizeWords.ts';
@@ -73,12 +75,12 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   const uses = await queries.byVersionAndClient(since, needsTopRoutes);
   const ledger = await evidenceOf(queries, { version: undefined, now, quiet: now - since, since });
   const unseenRemarks = await unseenWaivers(queries, candidate, at);
-  const isCut = (version: string): boolean =>
-    plannedAnswers[answerOf({ version })].isRefusal && !isRefusedAlready({ version });
+  const isCut = (version: string): boolean => mayCutOff(version, query, basePath);
   const changed = changedVersions({ candidate, running, recorded });
   const { tooLarge } = await ownRefusals(queries, { candidate, running, recorded }, since, changed);
   const isServed = ({ version }: { readonly version: string }): boolean =>
-    !plannedAnswers[answerOf({ version })].isRefusal && !isRefusedAlready({ version });
+    servesAnyone(version, candidate, basePath, at) &&
+    (running === undefined || servesAnyone(version, running, basePath, now));
   const planned = tooLarge.filter(isServed).map(plannedTooLarge);
   const servedAndChanged = changed.filter((version) => isServed({ version }));
   const { missing, pending } = await missingEvidence(queries, query, isCut, servedAndChanged, recorded);
@@ -210,11 +212,11 @@ async function unseenWaivers(
 }
 
 /**
- * Requests that ended without an answer of a backend, such as 502 while it was down: an outage must not hide the clients. Too small if
- * backends have answered others of the row, and some of these 4xx.
+ * Requests that ended without an answer of a backend, such as 502 while it was down, or 410 while the version was retired: neither must
+ * hide the clients. Too small if backends have answered others of the row, and some of these 4xx.
  */
-function unansweredOf({ requests, served, refused, failing }: VersionClientUse): number {
-  return Math.max(0, requests - served - refused - failing);
+function unansweredOf({ requests, served, failing }: VersionClientUse): number {
+  return Math.max(0, requests - served - failing);
 }
 
 /** `rows`: those of one client, at least one. */

@@ -9,8 +9,8 @@ import type { PlanQuery } from './plan.ts';
 
 /**
  * Why clients may send requests that the candidate refuses, although the ledger has none of them: the ledger does not cover
- * `guard.quiet`, counts are missing, or requests are not answered yet. Empty if it is known. `isCut`: whether the candidate refuses the
- * whole version, which the running configuration serves. `changed`: the versions of which it may refuse some requests by a limit or an
+ * `guard.quiet`, counts are missing, or requests are not answered yet. Empty if it is known. `isCut`: whether the candidate may refuse
+ * clients of the version that the running configuration serves. `changed`: the versions of which it may refuse some requests by a limit or an
  * adapter.
  * `recorded`: without a running configuration, the ledger tells which versions were served.
  */

@@ -141,9 +141,12 @@ export async function gatherFacts(
   return { ...facts, evidence, problem: queries.problem };
 }
 
-/** Open requests are not known by route. But every process has just added them to the ledger, as requests to their routes. */
+/**
+ * Open requests are not known by route. But every process has just added them to the ledger, as requests to their routes. Waiting
+ * requests are not in it: any of them may be to the route.
+ */
 function liveFactsAbout({ route }: RetirementSubject, { live = noLiveFacts }: FactSources): LiveFacts {
-  return route ? { ...live, inFlight: 0, waiting: 0, lastRemembered: undefined } : live;
+  return route ? { ...live, inFlight: 0, lastRemembered: undefined } : live;
 }
 
 /** `lastCall`: the last call that counts. */

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -48,6 +49,28 @@ it('usage names a gateway that is not heard: its calls are missing', async () =>
     /Gateway gw-2 has not been heard for .*; its calls are missing from this ledger\.\n\n {2}no requests\n$/;
   await eventually(async () => expect((await ofGateway()).stdout).toMatch(missing), 1_000);
   expect((await usage('--store', fleet.store)).stdout).toMatch(missing);
+});
+
+it('usage names another gateway that has a worker that does not answer', async () => {
+  const fleet = await createFleet(server);
+  const one = await fleet.start('gw-1');
+  const workers = {
+    gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s', workers: 2, worker_timeout: '10m' },
+  };
+  const two = await fleet.start('gw-2', { settings: { ...settings, ...workers } });
+  const usage = async () => (await runIn('.', ['usage', '/v1', '--admin', one.admin])).stdout;
+  expect(await usage()).not.toContain('gw-2');
+  const pids = readFileSync(`/proc/${two.child.pid}/task/${two.child.pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .map(Number);
+  await call(two);
+  for (const pid of pids) process.kill(pid, 'SIGSTOP');
+  const missing =
+    'Gateway gw-2 has a worker that does not answer: calls that it has counted may be missing in this ledger.';
+  await eventually(async () => expect(await usage()).toContain(missing), 1_000);
+  for (const pid of pids) process.kill(pid, 'SIGCONT');
+  await eventually(async () => expect(await usage()).not.toContain(missing), 1_000);
 });
 
 describe('no yes', () => {

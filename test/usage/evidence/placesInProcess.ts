@@ -59,17 +59,6 @@ export interface Yes {
   isTrue(calls: readonly Call[], slack: number): boolean;
 }
 
-/** As `unused`, without the calls that the gateway has refused: a plan does not lose them. */
-function losingNone(place: string, version: string): Yes {
-  const yes = unused(place, version);
-  const isTrue: Yes['isTrue'] = (calls, slack) =>
-    yes.isTrue(
-      calls.filter((one) => !one.isRefused),
-      slack,
-    );
-  return { ...yes, isTrue };
-}
-
 /** The version was not called in the period. */
 function unused(place: string, version: string, period = quiet): Yes {
   const now = machine.now;
@@ -153,7 +142,7 @@ async function yesesFor(version: Version, asked: Asked): Promise<Yes[]> {
   const plan = bodyOf<Plan>(
     await ledger.query('plan', snapshot, { candidate: { retired: name }, since: now - quiet, now, at: now, state }),
   );
-  if (plan?.known && plan.total.lost === 0) yeses.push(losingNone('plan', name));
+  if (plan?.known && plan.total.lost === 0) yeses.push(unused('plan', name));
   const found = [await brownoutEstimate(version, asked), await freeze(name, asked), await usage(name, asked)];
   return [...yeses, ...found.filter((one) => one !== undefined)];
 }
@@ -327,7 +316,7 @@ export async function yesesOfStore({ store, snapshot }: SimulatedGateway): Promi
         if (retired || name === 'v4') continue;
         const candidate = withRetired(snapshot, name) ?? snapshot;
         const plan = await planEdit(reader, { candidate, running: snapshot, since: now - quiet, now, at: now });
-        if (plan?.known && plan.total.lost === 0) found.push(losingNone('plan --store', name));
+        if (plan?.known && plan.total.lost === 0) found.push(unused('plan --store', name));
       }
       return found;
     });

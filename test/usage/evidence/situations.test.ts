@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
@@ -10,7 +10,7 @@ import { okAnswer, startBackend } from '../../support/backend.ts';
 import { eventually } from '../../support/eventually.ts';
 import { refusedUrl } from '../../support/gateway.ts';
 import { gatewayMain } from '../../support/gatewayMain.ts';
-import { coverTenDays } from '../../support/ledgerWith.ts';
+import { coverTenDays, day, row } from '../../support/ledgerWith.ts';
 import { type Running, run } from '../../support/process.ts';
 
 // Situations of one gateway in which a command or the guard said yes without evidence. Each test runs the gateway as a process and asks
@@ -236,4 +236,97 @@ it("`can-retire` asked of a second gateway's default admin address", async () =>
   expect(answer.stdout).toMatch(/The usage ledger begins at \S+; it will cover the last 7 days/);
   const json = await runIn(other, ['can-retire', '/v1', '--format', 'json']);
   expect(JSON.parse(json.stdout)).toMatchObject({ gateway: { file: join(first, 'routes.yaml') } });
+});
+
+/** A gateway with ten days of coverage, and a retired /v1 that still serves one client. */
+async function startWaived(more: object = {}) {
+  const { url: upstream } = await startBackend(() => okAnswer);
+  const waivers = [{ client: 'shop', until: '2030-01-01', reason: 'a contract' }];
+  const first = { upstream, ...ended, retired: true, waivers };
+  const folder = temporaryFolder();
+  write(folder, { '/v1': first, '/v2': upstream }, more);
+  coverTenDays(join(folder, 'usage.db'));
+  const gateway = await start(folder);
+  /** The exit codes of the commands about an edit of /v1. */
+  const codesOf = async (change: object, settings: object = {}) => {
+    const edited = temporaryFolder();
+    write(edited, { '/v1': { ...first, ...change }, '/v2': upstream }, { ...more, ...settings });
+    const file = join(edited, 'routes.yaml');
+    const check = await ask(gateway, 'check', file, '--against-running');
+    const plan = await ask(gateway, 'plan', file);
+    return { check: check.code, plan: plan.code, text: check.stdout + plan.stdout };
+  };
+  return { gateway, codesOf };
+}
+
+describe('a retired version that serves a client with a waiver', () => {
+  it('a smaller limit of a body, and another base_path', async () => {
+    const { gateway, codesOf } = await startWaived();
+    const init = { method: 'POST', body: 'x'.repeat(20_000), headers: { 'user-agent': 'shop' } };
+    expect((await fetch(`${gateway.url}/v1/drinks`, init)).status).toBe(200);
+    const limited = await codesOf({ limits: { body: '1KiB' } });
+    expect(limited).toMatchObject({ check: 1, plan: 1 });
+    expect(limited.text).toContain('/v1 answers 413 to requests that it serves now');
+    const moved = await codesOf({}, { gateway: { base_path: '/api' } });
+    expect(moved).toMatchObject({ check: 1, plan: 1 });
+    expect(moved.text).toContain('/v1 is answered 404 at its present paths');
+    // A larger limit refuses nobody.
+    expect(await codesOf({ limits: { body: '20MiB' } })).toMatchObject({ check: 0, plan: 0 });
+  });
+
+  it('the end of the waiver while a worker that has served the client does not answer', async () => {
+    const { gateway, codesOf } = await startWaived({ gateway: { workers: 2 } });
+    expect((await codesOf({ waivers: [] })).plan).toBe(0);
+    const pids = readFileSync(`/proc/${gateway.child.pid}/task/${gateway.child.pid}/children`, 'utf8')
+      .trim()
+      .split(' ');
+    const signal = (name: NodeJS.Signals): void => {
+      for (const pid of pids) process.kill(Number(pid), name);
+    };
+    expect(await statusOf(`${gateway.url}/v1/drinks`)).toBe(200);
+    signal('SIGSTOP');
+    const hung = await codesOf({ waivers: [] });
+    signal('SIGCONT');
+    expect(hung.plan).toBe(3);
+    await eventually(async () => expect((await codesOf({ waivers: [] })).plan).toBe(1));
+  });
+});
+
+it('calls that were answered 410 before the version was served again', async () => {
+  const { url: upstream } = await startBackend(() => okAnswer);
+  const routes = { '/v1': { upstream, ...ended }, '/v2': upstream };
+  const folder = temporaryFolder();
+  write(folder, { ...routes, '/v1': { ...routes['/v1'], retired: true } });
+  coverTenDays(join(folder, 'usage.db'));
+  const gateway = await start(folder);
+  expect(await statusOf(`${gateway.url}/v1/drinks`)).toBe(410);
+  write(folder, routes);
+  await eventually(async () => expect((await ask(gateway, 'status')).stdout).not.toMatch(/\/v1 +retired/));
+  expect(await exitCodes(gateway, routes)).toEqual({ canRetire: 1, check: 1, plan: 3 });
+});
+
+it('a request of a route that waits for a free place', async () => {
+  // Without a response, the first request keeps the only place.
+  const { url: upstream } = await startBackend(({ target }) => (target === '/hold' ? undefined : okAnswer));
+  const folder = temporaryFolder();
+  const routes = { '/v1': { upstream, ...ended, limits: { in_flight: 1, queue: '10m' } }, '/v2': upstream };
+  write(folder, routes, { retire: { quiet: '1h', rhythm: 'off' } });
+  const earlier = row('v1', 'user-agent:shop', Date.now() - 3 * day, { route: 'GET /legacy' });
+  coverTenDays(join(folder, 'usage.db'), Date.now(), [earlier]);
+  const gateway = await start(folder);
+  expect((await ask(gateway, 'can-retire', 'GET /v1/legacy')).code).toBe(0);
+  const ending = new AbortController();
+  for (const [path, waiting] of [
+    ['hold', 0],
+    ['legacy', 1],
+  ] as const) {
+    fetch(`${gateway.url}/v1/${path}`, { signal: ending.signal }).catch(() => {});
+    await eventually(async () => {
+      const { versions } = JSON.parse((await ask(gateway, 'status', '--format', 'json')).stdout);
+      expect(versions[0]).toMatchObject({ version: 'v1', in_flight: 1, waiting });
+    });
+  }
+  const { code, stdout } = await ask(gateway, 'can-retire', 'GET /v1/legacy');
+  ending.abort();
+  expect([code, stdout]).toEqual([1, expect.stringContaining('1 waiting request')]);
 });

@@ -130,9 +130,10 @@ async function planFromStore(
   return readAndClose(ledger, async () => {
     const now = systemClock.now();
     const period = { since: Math.max(0, now - since.ms), now, at: at?.ms ?? now };
+    const quiet = Math.max(since.ms, candidate.guard.quiet);
     // A gateway that has left may have served a version that the file lacks.
     const recorded = Object.keys((await ledger.answerSettings())?.bodies ?? {});
-    const live = stateOf(new Set([...loaded.versions.keys(), ...servedVersions, ...recorded]), since.ms)?.facts;
+    const live = stateOf(new Set([...loaded.versions.keys(), ...servedVersions, ...recorded]), quiet)?.facts;
     const found = await planEdit(ledger, { candidate, running, ...period, ...(live && { live }) });
     if (found === undefined) throw unreadableLedger(store, ledger.problem ?? '');
     return found;
