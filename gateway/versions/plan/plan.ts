@@ -225,7 +225,7 @@ export interface Plan {
    * only some of these. They count as served.
    */
   readonly may_lose: number;
-  /** Requests that the candidate would refuse, and that no backend has answered: 502, 503, 504, or the client disconnected. */
+  /** Requests that the candidate would refuse, and that no backend has answered: 502, 503, 504, 410, or the client disconnected. */
   readonly unanswered: number;
   /** The largest first, those that are known before the others. At most 100. The requests of ignored clients count. */
   readonly too_large: readonly PlannedTooLarge[];
