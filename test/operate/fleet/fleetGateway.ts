@@ -1,6 +1,6 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, type TestContext } from 'vitest';
 import { stringify } from 'yaml';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { runIn } from '../../process/cli/io.ts';
@@ -13,6 +13,9 @@ export interface FleetGateway extends Running {
   readonly admin: string;
   readonly folder: string;
 }
+
+/** What a test does at its end. */
+type End = Pick<TestContext, 'onTestFinished'>;
 
 export interface FleetGatewayOptions {
   readonly store: string;
@@ -33,13 +36,13 @@ export interface FleetGatewayOptions {
 // Short, so that tests wait little. A machine that is busy must not make a gateway look silent.
 export const quick = { heartbeat: '200ms', silent_after: '4s' };
 
-/** Starts a gateway of a fleet as a process of its own. It is ended after the test. */
-export async function startFleetGateway(options: FleetGatewayOptions): Promise<FleetGateway> {
+/** Starts a gateway of a fleet as a process of its own. It is ended after the test, or at the `end` of several tests. */
+export async function startFleetGateway(options: FleetGatewayOptions, end?: End): Promise<FleetGateway> {
   const folder = options.folder ?? temporaryFolder();
   writeMountedRoutes(folder, options);
-  const running = startProcess(folder, options);
+  const running = startProcess(folder, options, end);
   // After SIGSTOP, a process ends on SIGTERM only once it is continued.
-  onTestFinished(() => void running.child.kill('SIGCONT'));
+  (end?.onTestFinished ?? onTestFinished)(() => void running.child.kill('SIGCONT'));
   const [, port] = await running.printed(/listens on http:\/\/127\.0\.0\.1:(\d+)/);
   const [, admin = ''] = await running.printed(/http:\/\/(127\.0\.0\.1:\d+)\/readyz/);
   return { ...running, port: Number(port), admin, folder };
@@ -49,12 +52,13 @@ export async function startFleetGateway(options: FleetGatewayOptions): Promise<F
 export function startProcess(
   folder: string,
   { clockOffset, clockFile }: Pick<FleetGatewayOptions, 'clockOffset' | 'clockFile'> = {},
+  end?: End,
 ): Running {
   const hasOwnClock = clockOffset !== undefined || clockFile !== undefined;
   const clock = hasOwnClock ? ['--import', './test/support/clockOffset.mjs'] : [];
   const args = [...clock, gatewayMain, 'start', '--config', join(folder, 'routes.yaml')];
   const file = clockFile === undefined ? {} : { CLOCK_OFFSET_FILE: clockFile };
-  return run(process.execPath, args, { CLOCK_OFFSET_MS: String(clockOffset ?? 0), ...file });
+  return run(process.execPath, args, { CLOCK_OFFSET_MS: String(clockOffset ?? 0), ...file }, end);
 }
 
 /**

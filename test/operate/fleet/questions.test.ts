@@ -1,7 +1,10 @@
+import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, type TestContext } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import { FleetView } from '../../../gateway/operate/fleet/fleetView.ts';
 import { importLedger } from '../../../gateway/operate/fleet/importLedger.ts';
@@ -9,7 +12,6 @@ import { Postgres } from '../../../gateway/operate/fleet/postgres.ts';
 import { CountsQuestions } from '../../../gateway/operate/fleet/questions.ts';
 import { UnsentCounts } from '../../../gateway/operate/fleet/unsent.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
-import { okAnswer, startBackend } from '../../support/backend.ts';
 import { eventually } from '../../support/eventually.ts';
 import { day, ledgerWith, row } from '../../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
@@ -18,13 +20,32 @@ import { gatewayRow } from './gatewayRow.ts';
 import { query } from './startMember.ts';
 
 let server: PostgresServer;
+const backend = createServer((_req, res) => res.end('ok'));
+let upstream: string;
 beforeAll(async () => {
   server = await startPostgres();
+  await once(backend.listen(0, '127.0.0.1'), 'listening');
+  upstream = `http://127.0.0.1:${(backend.address() as AddressInfo).port}`;
 });
-afterAll(() => server.stop());
+afterAll(async () => {
+  backend.closeAllConnections();
+  backend.close();
+  await server.stop();
+});
 
-const versions = ['v1', 'v2', 'v3', 'v4', 'v5'];
-const settings = { retire: { quiet: '1h', ignore_clients: ['probe'] }, guard: { quiet: '1h' } };
+/** A call makes the answer for its version no, so each test that shares its gateways has versions of its own. */
+const versions = {
+  counted: ['v1', 'v2', 'v3', 'v4', 'v5'],
+  ignored: ['v6'],
+  guarded: ['v11', 'v12', 'v13', 'v14', 'v15'],
+  unsent: ['v16'],
+  stopped: ['v17'],
+} as const;
+const settings = {
+  // One call must make the answer no, however many calls of other versions there are.
+  retire: { quiet: '1h', ignore_clients: ['probe'], max_share: '0%' },
+  guard: { quiet: '1h' },
+};
 // So long that neither a silent gateway nor counts that wait are the reason for an answer.
 const fleet = { ...quick, silent_after: '1h' };
 // Longer than a busy machine needs to start a process.
@@ -39,31 +60,42 @@ async function lockBatches(store: string): Promise<Client> {
   return locked;
 }
 
+interface TwoOptions {
+  readonly heartbeat?: string;
+  readonly clockFile?: string;
+  /** Default: they end after the test. */
+  readonly end?: Pick<TestContext, 'onTestFinished'>;
+}
+
 /** Two gateways whose ledger covers two days without a call of the versions. The second one has two workers. */
-async function startTwo({ heartbeat = quick.heartbeat, clockFile }: { heartbeat?: string; clockFile?: string } = {}) {
+async function startTwo({ heartbeat = quick.heartbeat, clockFile, end }: TwoOptions = {}) {
   const store = await server.database();
   const { file, ledger } = ledgerWith([row('v9', 'user-agent:curl', Date.now())], Date.now() - 2 * day);
   ledger.close();
   const postgres = await Postgres.open({ store, passwordFile: undefined });
   await importLedger(postgres, file);
   await postgres.close();
-  const { url: upstream } = await startBackend(() => okAnswer);
   const ended = { upstream, deprecation: '2026-01-01', sunset: '2026-02-01' };
   const routes: Readonly<Record<string, string | object>> = {
-    ...Object.fromEntries(versions.map((name) => [`/${name}`, ended])),
+    ...Object.fromEntries(
+      Object.values(versions).flatMap((names) => names.map((name) => [`/${name}`, ended] as const)),
+    ),
     '/v9': upstream,
   };
   const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s' };
   const [one, two] = await Promise.all([
-    startFleetGateway({ store, name: 'gw-1', routes, settings: { ...settings, gateway }, fleet }),
-    startFleetGateway({
-      store,
-      name: 'gw-2',
-      routes,
-      settings: { ...settings, gateway: { ...gateway, workers: 2 } },
-      fleet: { ...fleet, heartbeat },
-      ...(clockFile !== undefined && { clockFile }),
-    }),
+    startFleetGateway({ store, name: 'gw-1', routes, settings: { ...settings, gateway }, fleet }, end),
+    startFleetGateway(
+      {
+        store,
+        name: 'gw-2',
+        routes,
+        settings: { ...settings, gateway: { ...gateway, workers: 2 } },
+        fleet: { ...fleet, heartbeat },
+        ...(clockFile !== undefined && { clockFile }),
+      },
+      end,
+    ),
   ]);
   await eventually(async () =>
     expect(await (await fetch(`http://${one.admin}/readyz`)).json()).toEqual({ ready: true }),
@@ -90,74 +122,114 @@ async function call({ port }: FleetGateway, version: string, client = 'shop'): P
   await response.text();
 }
 
-it('a call that ended at another gateway before the question makes the answer no', async () => {
-  const { one, two } = await startTwo();
-  for (const version of versions) {
-    await eventually(async () => expect(await verdictOf(one, version)).toMatchObject({ answer: 'yes' }));
-    await call(two, version);
-    const { answer, reasons } = await verdictOf(one, version);
-    // On a machine that is too busy, the counts of the other gateway do not arrive in time.
-    if (answer === 'not yet') expect(reasons).toMatchObject([{ code: 'calls_unsent' }]);
-    else expect({ answer, reasons }).toMatchObject({ answer: 'no', reasons: [{ code: stillCalled }] });
-    await eventually(async () => expect(await verdictOf(one, version)).toMatchObject({ answer: 'no' }));
+describe('while two gateways run on', () => {
+  const atEnd: (() => unknown)[] = [];
+  afterAll(async () => {
+    for (const end of atEnd.toReversed()) await end();
+  });
+  // Started by the test that runs first.
+  let shared: ReturnType<typeof startTwo> | undefined;
+
+  function sharedTwo(): ReturnType<typeof startTwo> {
+    shared ??= startTwo({ end: { onTestFinished: (end) => void atEnd.push(end as () => unknown) } });
+    return shared;
   }
-  // How old the answer is.
-  const { notes } = await verdictOf(one, 'v1');
-  expect(notes).toContainEqual({
-    code: 'counted_up_to',
-    text: expect.stringMatching(/^The other gateways have reported their calls up to \d+ m?s ago; later ones are not/),
-  });
-});
 
-it('calls of ignored clients that never end do not prevent a yes', async () => {
-  const { one, two } = await startTwo();
-  let isOver = false;
-  const calls = (async () => {
-    while (!isOver) await call(two, 'v1', 'probe');
-  })();
-  // A question may wait several seconds for its answer.
-  await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'yes' })).finally(() => {
-    isOver = true;
+  it('a call that ended at another gateway before the question makes the answer no', async () => {
+    const { one, two } = await sharedTwo();
+    for (const version of versions.counted) {
+      await eventually(async () => expect(await verdictOf(one, version)).toMatchObject({ answer: 'yes' }));
+      await call(two, version);
+      const { answer, reasons } = await verdictOf(one, version);
+      // On a machine that is too busy, the counts of the other gateway do not arrive in time.
+      if (answer === 'not yet') expect(reasons).toMatchObject([{ code: 'calls_unsent' }]);
+      else expect({ answer, reasons }).toMatchObject({ answer: 'no', reasons: [{ code: stillCalled }] });
+      await eventually(async () => expect(await verdictOf(one, version)).toMatchObject({ answer: 'no' }));
+    }
+    // How old the answer is.
+    const { notes } = await verdictOf(one, 'v1');
+    expect(notes).toContainEqual({
+      code: 'counted_up_to',
+      text: expect.stringMatching(
+        /^The other gateways have reported their calls up to \d+ m?s ago; later ones are not/,
+      ),
+    });
   });
-  await calls;
-});
 
-it('the guard knows a call that ended at another gateway before the edit', async () => {
-  const { store, routes, one, two } = await startTwo();
-  for (const version of versions) {
-    const retired = { ...routes, [`/${version}`]: { ...Object(routes[`/${version}`]), retired: true } };
-    writeMountedRoutes(one.folder, { store, name: 'gw-1', routes: retired, settings, fleet });
+  it('calls of ignored clients that never end do not prevent a yes', async () => {
+    const { one, two } = await sharedTwo();
+    const [version] = versions.ignored;
+    let isOver = false;
+    const calls = (async () => {
+      while (!isOver) await call(two, version, 'probe');
+    })();
+    // A question may wait several seconds for its answer.
+    await eventually(async () => expect(await verdictOf(one, version)).toMatchObject({ answer: 'yes' })).finally(() => {
+      isOver = true;
+    });
+    await calls;
+  });
+
+  it('the guard knows a call that ended at another gateway before the edit', async () => {
+    const { store, routes, one, two } = await sharedTwo();
+    for (const version of versions.guarded) {
+      const retired = { ...routes, [`/${version}`]: { ...Object(routes[`/${version}`]), retired: true } };
+      writeMountedRoutes(one.folder, { store, name: 'gw-1', routes: retired, settings, fleet });
+      await call(two, version);
+      const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
+      const outcome = await (await fetch(`http://${one.admin}/api/reload`, init)).json();
+      expect(outcome).toMatchObject({
+        kind: 'refused',
+        refusals: [
+          {
+            message: expect.stringMatching(
+              new RegExp(`^/${version} is retired, (?:and was last called|but its last call is not known)`),
+            ),
+          },
+        ],
+      });
+      writeMountedRoutes(one.folder, { store, name: 'gw-1', routes, settings, fleet });
+      await fetch(`http://${one.admin}/api/reload`, init);
+    }
+  });
+
+  it('the answer is not yet while a gateway has a call that it cannot send', async () => {
+    const { store, one, two } = await sharedTwo();
+    const [version] = versions.unsent;
+    await eventually(async () => expect(await verdictOf(one, version)).toMatchObject({ answer: 'yes' }));
+    const locked = await lockBatches(store);
     await call(two, version);
-    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
-    const outcome = await (await fetch(`http://${one.admin}/api/reload`, init)).json();
-    expect(outcome).toMatchObject({
-      kind: 'refused',
-      refusals: [
+    expect(await verdictOf(one, version)).toMatchObject({
+      answer: 'not yet',
+      reasons: [
         {
-          message: expect.stringMatching(
-            new RegExp(`^/${version} is retired, (?:and was last called|but its last call is not known)`),
-          ),
+          code: 'calls_unsent',
+          text: expect.stringMatching(new RegExp(`^Gateway gw-[12] may have had calls of /${version} in the`)),
         },
       ],
     });
-    writeMountedRoutes(one.folder, { store, name: 'gw-1', routes, settings, fleet });
-    await fetch(`http://${one.admin}/api/reload`, init);
-  }
-});
-
-it('the answer is not yet while a gateway has a call that it cannot send', async () => {
-  const { store, one, two } = await startTwo();
-  await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'yes' }));
-  const locked = await lockBatches(store);
-  await call(two, 'v1');
-  expect(await verdictOf(one, 'v1')).toMatchObject({
-    answer: 'not yet',
-    reasons: [
-      { code: 'calls_unsent', text: expect.stringMatching(/^Gateway gw-[12] may have had calls of \/v1 in the/) },
-    ],
+    await locked.query('ROLLBACK');
+    await eventually(async () => expect(await verdictOf(one, version)).toMatchObject({ answer: 'no' }));
   });
-  await locked.query('ROLLBACK');
-  await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'no' }));
+
+  it('the answer is not yet while a worker of another gateway does not answer', async () => {
+    const { one, two } = await sharedTwo();
+    const [version] = versions.stopped;
+    await eventually(async () => expect(await verdictOf(one, version)).toMatchObject({ answer: 'yes' }));
+    const { workers } = (await (await fetch(`http://${two.admin}/api/status`)).json()) as {
+      workers: { pid: number }[];
+    };
+    const pid = workers[0]?.pid ?? 0;
+    process.kill(pid, 'SIGSTOP');
+    // Its counts are in its memory.
+    expect(await verdictOf(one, version)).toMatchObject({ answer: 'not yet', reasons: [{ code: 'calls_unsent' }] });
+    try {
+      process.kill(pid, 'SIGCONT');
+    } catch {
+      // It was replaced in the meantime.
+    }
+    await eventually(async () => expect(await verdictOf(one, version)).toMatchObject({ answer: 'yes' }));
+  });
 });
 
 it('the answer is not yet if a clock is set back while a gateway has a call that it cannot send', async () => {
@@ -186,22 +258,6 @@ it('the answer is not yet after a ledger file was removed in which counts waited
   await two.printed(/was open when it was removed or replaced/);
   // The first batch of the new file, which tells it, waits, too.
   for (const gateway of [one, two]) expect(await verdictOf(gateway, 'v1')).toMatchObject({ answer: 'not yet' });
-});
-
-it('the answer is not yet while a worker of another gateway does not answer', async () => {
-  const { one, two } = await startTwo();
-  await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'yes' }));
-  const { workers } = (await (await fetch(`http://${two.admin}/api/status`)).json()) as { workers: { pid: number }[] };
-  const pid = workers[0]?.pid ?? 0;
-  process.kill(pid, 'SIGSTOP');
-  // Its counts are in its memory.
-  expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'not yet', reasons: [{ code: 'calls_unsent' }] });
-  try {
-    process.kill(pid, 'SIGCONT');
-  } catch {
-    // It was replaced in the meantime.
-  }
-  await eventually(async () => expect(await verdictOf(one, 'v1')).toMatchObject({ answer: 'yes' }));
 });
 
 it('with a heartbeat of ten minutes, a gateway answers a question, and the answer is not yet while it hangs', async () => {
