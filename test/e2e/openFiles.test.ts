@@ -1,4 +1,5 @@
-import { writeFileSync } from 'node:fs';
+import { realpathSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { snapshotFrom } from '../../gateway/config/load.ts';
@@ -71,4 +72,13 @@ it.each([
 ])('the warning for a limit of %i open files is %o', (limit, warning) => {
   const upstream = 'http://127.0.0.1:1';
   expect(tooFewOpenFiles(snapshotFrom({ routes: { '/v1': upstream, '/v2': upstream } }), limit)).toEqual(warning);
+});
+
+it('serves without a limit of connections, and without a warning, where Node may not read /proc', async () => {
+  const backend = await startBackend(() => okAnswer);
+  const readable = ['.', realpathSync('node_modules'), tmpdir()].map((folder) => `--allow-fs-read=${folder}`);
+  const allowed = ['--allow-net', '--allow-worker', '--allow-addons', `--allow-fs-write=${tmpdir()}`, ...readable];
+  const gateway = await startLimited(200, backend.url, ['--permission', ...allowed]);
+  expect((await fetch(`http://127.0.0.1:${gateway.port}/v1/x`)).status).toBe(200);
+  expect(gateway.output()).not.toContain('open files');
 });

@@ -69,7 +69,7 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     await gateway.start(snapshot);
     return gateway.handle();
   } catch (error) {
-    await gateway.close().catch(() => {});
+    await gateway.close();
     throw error;
   }
 }
@@ -302,8 +302,7 @@ async function warnOfAdapters(
   if (unforced.length === 0) return;
   const versions = unforced.map(({ version }) => version);
   const changed = { running, candidate: snapshot, versions };
-  const usage = await readUsage({ newAdapters: unforced, changed }).catch(() => undefined);
-  if (usage === undefined) return;
+  const usage = await readUsage({ newAdapters: unforced, changed });
   const messages = versions.flatMap((version) => adapterMessages(version, usage));
   for (const message of [...messages, ...adapterRouteMessages(usage.ownRefusals)]) notice(`warning: ${message}`);
 }

@@ -30,8 +30,7 @@ export function reportUnreachableVersions({ serving, clock, notice }: MonitoredP
       if (!unreachable.has(name)) notice(`/${name} can be reached again, or is no longer served`);
     lastUnreachable = unreachable;
   };
-  // A report fails only while the gateway is stopping.
-  const timer = setInterval(() => void check().catch(() => {}), unreachableCheckMs).unref();
+  const timer = setInterval(() => void check(), unreachableCheckMs).unref();
   return () => clearInterval(timer);
 }
 
@@ -48,6 +47,6 @@ export function shareRouteAnswers({ serving }: Pick<MonitoredProcess, 'serving'>
     shared = text;
     await serving.restrict({ routeAnswers });
   };
-  const timer = setInterval(() => void share().catch(() => {}), shareIntervalMs).unref();
+  const timer = setInterval(() => void share(), shareIntervalMs).unref();
   return () => clearInterval(timer);
 }

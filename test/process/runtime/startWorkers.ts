@@ -16,11 +16,18 @@ export interface StartedGateway extends Running {
   pids(): Promise<number[]>;
 }
 
+/** The program to run instead of this Node and the build of this run. */
+export interface Program {
+  readonly node?: string;
+  readonly main?: string;
+}
+
 /** The gateway as `start` runs it, with that many workers, its own file and free ports. */
 export async function startWorkers(
   workers: number,
   routes: Readonly<Record<string, unknown>>,
   { gateway: settingsOfGateway = {}, ...settings }: Readonly<Record<string, object | string>> = {},
+  { node = process.execPath, main = gatewayMain }: Program = {},
 ): Promise<StartedGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'workers-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -35,7 +42,7 @@ export async function startWorkers(
     );
   };
   edit(routes);
-  const running = run(process.execPath, [gatewayMain, 'start', '--config', file]);
+  const running = run(node, [main, 'start', '--config', file]);
   const [, port] = await running.printed(/listens on https?:\/\/127\.0\.0\.1:(\d+)/);
   const [, admin] = await running.printed(/(http:\/\/127\.0\.0\.1:\d+)\/readyz/);
   return {

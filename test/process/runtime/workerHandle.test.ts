@@ -183,3 +183,22 @@ it('after the primary was suspended, no worker counts as unresponsive', async ()
   expect((await gateway.pids()).sort()).toEqual(before.sort());
   expect(gateway.output()).not.toContain('unresponsive');
 });
+
+it('workers that end before they get the answers to questions of clients are replaced, and later questions are answered', async () => {
+  const { url } = await startBackend(okAnswer);
+  const usage = { identify: ['header:x-api-key'] };
+  const gateway = await startWorkers(2, { '/v1': url }, { gateway: { self_service: 'on' }, usage });
+  const ask = async (): Promise<number | undefined> => {
+    const headers = { 'x-api-key': 'one', connection: 'close' };
+    const response = await fetch(`http://127.0.0.1:${gateway.port}/versions/me`, { headers }).catch(() => undefined);
+    return response?.status;
+  };
+  const pids = await gateway.pids();
+  const questions = Array.from({ length: 20 }, ask);
+  // The first question starts the thread that reads the ledger. The others wait in the primary.
+  await Promise.race(questions);
+  for (const pid of pids) process.kill(pid, 'SIGKILL');
+  await Promise.all(questions);
+  await eventually(async () => expect(await gateway.pids()).toHaveLength(2));
+  expect(await ask()).toBe(403);
+});
