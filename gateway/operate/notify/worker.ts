@@ -1,6 +1,6 @@
-import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../shared/clock.ts';
+import { lowerThreadPriority } from '../../shared/threadPriority.ts';
 import { Dispatcher, type DispatcherSettings, type NotifyCommand, type NotifyReport } from './dispatcher.ts';
 
 // The entry point of the thread that sends notifications. Disk, store and receivers may be slow, and must not delay requests.
@@ -11,12 +11,7 @@ const shortestWaitMs = 1_000;
 /** How long events that are being sent may take when the gateway stops. Those that take longer are sent again at the next start. */
 const closeMs = 1_000;
 
-try {
-  // Threads that serve clients take precedence over this one if they share a core. Only Linux has a priority per thread.
-  if (process.platform === 'linux') setPriority(5);
-} catch {
-  // A sandbox may forbid this call.
-}
+lowerThreadPriority();
 const notice = (line: string): void => post({ kind: 'notice', line });
 const dispatcher = new Dispatcher(workerData as DispatcherSettings, systemClock, notice);
 let isClosing = false;

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { DiagLogLevel, diag, ValueType } from '@opentelemetry/api';
@@ -7,6 +6,7 @@ import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-proto';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { packageVersion } from '../../shared/packageFiles.ts';
+import { lowerThreadPriority } from '../../shared/threadPriority.ts';
 import {
   type ExportCommand,
   type ExportReport,
@@ -34,12 +34,7 @@ type Exporter<Items> = {
   export(items: Items, done: (result: { readonly error?: Error; readonly code: number }) => void): void;
 };
 
-// Threads that serve clients take precedence over this one if they share a core. Only Linux has a priority per thread.
-try {
-  if (process.platform === 'linux') setPriority(5);
-} catch {
-  // A sandbox may forbid this call.
-}
+lowerThreadPriority();
 reportWarnings();
 const scope = { name: 'version-gateway', version: packageVersion() };
 const resource: Resource = resourceFromAttributes({

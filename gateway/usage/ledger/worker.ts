@@ -1,17 +1,12 @@
-import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../shared/clock.ts';
+import { lowerThreadPriority } from '../../shared/threadPriority.ts';
 import { Ledger } from './ledger.ts';
 import type { LedgerCommand, LedgerNotice, LedgerReport, LedgerWorkerData } from './writableLedger.ts';
 
 // The entry point of the thread that writes the usage ledger. No other connection writes to the file.
 
-// Threads that serve clients take precedence over this one if they share a core. Only Linux has a priority per thread.
-try {
-  if (process.platform === 'linux') setPriority(5);
-} catch {
-  // A sandbox may forbid this call.
-}
+lowerThreadPriority();
 const { settings, salt, session, gapReason, marksAtStart, continuesRun } = workerData as LedgerWorkerData;
 const ledger = Ledger.open(settings, {
   clock: systemClock,

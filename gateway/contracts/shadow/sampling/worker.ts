@@ -1,8 +1,8 @@
-import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Snapshot } from '../../../config/snapshot.ts';
 import { fromPlain, type PlainSnapshot } from '../../../config/transfer.ts';
 import { decodedBody } from '../../../shared/contentCoding.ts';
+import { lowerThreadPriority } from '../../../shared/threadPriority.ts';
 import type { EvidenceRow } from '../../../usage/usageRow.ts';
 import { EvidenceCollector } from '../compare/collector.ts';
 import { evidenceHash } from '../compare/evidence.ts';
@@ -51,12 +51,7 @@ const reportDelayMs = 100;
 // Evidence is collected for this long, because the ledger adds the rows of one message in one transaction.
 const evidenceDelayMs = 2_000;
 
-try {
-  // Threads that serve clients take precedence over this one if they share a core. Only Linux has a priority per thread.
-  if (process.platform === 'linux') setPriority(5);
-} catch {
-  // A sandbox may forbid this call.
-}
+lowerThreadPriority();
 
 /** The queue of one shadow. */
 interface RunningShadow {
