@@ -90,6 +90,14 @@ it('exports names and types of parameters, and values only if the configuration 
   expect(JSON.parse(stdout)).toMatchObject({ requests: valued });
 });
 
+it('exports a parameter that is no UTF-8 as the client wrote it', async () => {
+  const { shadow, port, v2 } = await exporting({ shadow: { values: 'on' } });
+  await ask(port, get('/v1/drinks/caf%E9'));
+  await eventually(() => expect(v2.requests).toHaveLength(1));
+  const { stdout } = await shadow('export', '-', '/v1', '--values');
+  expect(JSON.parse(stdout)).toMatchObject({ requests: [{ path: { id: { type: 'string', value: 'caf%E9' } } }] });
+});
+
 it('keeps no values unless the configuration says so, and bounds what it keeps', async () => {
   const { folder, shadow, port, v2, edit } = await exporting();
   for (let index = 0; index < 12; index += 1) await ask(port, get(`/v1/search?q${'abcdefghijkl'[index]}=secret-value`));

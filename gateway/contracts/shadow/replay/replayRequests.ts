@@ -1,7 +1,6 @@
 import type { Documents } from '../../../contract/document/documents.ts';
 import { below, entriesOf, isList, itemsOf, type Located } from '../../../contract/document/located.ts';
 import { type Route, routesOf } from '../../../contract/routes.ts';
-import { TooManyAlternatives } from '../../../contract/schema/alternatives.ts';
 import { JsonSchemas, type PlainSchema } from '../../../contract/schema/jsonSchema.ts';
 import { schemaPolicies } from '../../../contract/schema/policies.ts';
 import { Schemas } from '../../../contract/schema/schemas.ts';
@@ -92,14 +91,7 @@ export class ReplayedContract {
     const plain = schema && this.#jsonSchemas ? this.#jsonSchemas.schema(schema) : {};
     const sampler = new SchemaSampler(this.#jsonSchemas?.named ?? {}, { direction: 'request', seed: 1 });
     const simpleSchema = withSimpleValues(typeof plain === 'object' ? plain : {}, type);
-    return () => {
-      try {
-        return sampler.next(simpleSchema);
-      } catch (error) {
-        if (error instanceof TooManyAlternatives) return undefined;
-        throw error;
-      }
-    };
+    return () => sampler.next(simpleSchema);
   }
 
   #schemasOf(parameter: Located): Located[] {

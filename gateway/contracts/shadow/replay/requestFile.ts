@@ -56,7 +56,7 @@ export function parseRequestFile(
     const { line, column } = textPositionAt(content, syntaxError.offset);
     throw new CompareError(`${name}:${line}:${column}`, 'is not JSON', `Make it with shadow export. ${remedy}`);
   }
-  const root: unknown = parsedJson(content, name);
+  const root: unknown = JSON.parse(content);
   const format = isMap(root) ? root['format'] : undefined;
   if (format === undefined)
     throw new CompareError(
@@ -90,14 +90,6 @@ export function parseRequestFile(
   if (file.expires !== undefined && Date.parse(file.expires) <= now)
     throw new CompareError(name, `expired at ${file.expires}`, 'Make a new one with version-gateway shadow export.');
   return { file, requests };
-}
-
-function parsedJson(text: string, name: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new CompareError(name, 'is not JSON', `Make it with shadow export. ${remedy}`);
-  }
 }
 
 function faultInWords({

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { limitsLength } from '../../../../gateway/contracts/adapters/proof/patternTexts.ts';
+import { limitsLength, textFor } from '../../../../gateway/contracts/adapters/proof/patternTexts.ts';
+import { randomFrom } from '../../../support/random.ts';
 
 it.each([
   ['^[0-9]{2}$', true],
@@ -14,4 +15,8 @@ it.each([
   ['a$', false],
 ])('%s limits the length of its texts: %s', (pattern, expected) => {
   expect(limitsLength(pattern)).toBe(expected);
+});
+
+it.each(['^(?=a)a$', '^(?<name>a)$', '^a(?!b)$', '^['])('writes no text for %s, which it cannot read', (pattern) => {
+  expect(textFor(pattern, randomFrom(1))).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { AdapterSettings, JsonValue } from '../../../../gateway/config/adapterSettings.ts';
+import type { AdapterSettings, JsonValue, Operation } from '../../../../gateway/config/adapterSettings.ts';
 import { checkCodeOf } from '../../../../gateway/contract/schema/validator.ts';
 import {
   AdaptedBodyValidator,
@@ -24,10 +24,14 @@ import { adaptRequest, adaptResponse } from '../../../../gateway/contracts/adapt
 import { parseResponseHead } from '../../../../gateway/http1/responseHead.ts';
 import { servedSnapshot } from '../servedVersion.ts';
 
-function compiled(): CompiledAdapter {
+function compiled(query?: readonly Operation[]): CompiledAdapter {
   const version = servedSnapshot('http://127.0.0.1:1').versions.get('v1');
   const templates = version?.contract?.paths.entries().map(([template]) => template) ?? [];
-  return new CompiledAdapter({ settings: version?.adapter as AdapterSettings, hash: 'abc', templates });
+  const settings = version?.adapter as AdapterSettings;
+  const routes = settings.routes.map((route) =>
+    'gone' in route || query === undefined ? route : { ...route, request: { ...route.request, query } },
+  );
+  return new CompiledAdapter({ settings: { ...settings, routes }, hash: 'abc', templates });
 }
 
 describe('requests and responses that are adapted for a comparison', () => {
@@ -41,6 +45,14 @@ describe('requests and responses that are adapted for a comparison', () => {
     expect(adaptRequest(adapter, 'GET', '/search', '')).toBe('v2 has no search');
     expect(adaptRequest(adapter, 'GET', '/drinks/mine', '')).toBe('the adapter does not list the route');
     expect(adaptRequest(adapter, 'DELETE', '/drinks/7', '')).toBe('the adapter does not list the route');
+  });
+
+  it('are not adapted, with the reason, if a value of the query has no counterpart', () => {
+    const adapter = compiled([{ kind: 'map', place: [], at: ['base'], values: new Map([['rum', 'white rum']]) }]);
+    expect(adaptRequest(adapter, 'GET', '/drinks/7', '?base=rum')).toMatchObject({
+      requestTarget: '/cocktails/7?base=white%20rum',
+    });
+    expect(adaptRequest(adapter, 'GET', '/drinks/7', '?base=gin')).toBe('the value at /base cannot be adapted');
   });
 
   it('have the body of the adapted version', () => {
