@@ -17,6 +17,7 @@ import { day, hour, ledgerWith, row } from '../../support/ledgerWith.ts';
 import { idleState } from '../../support/liveState.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { coveredSince } from '../../support/readLedger.ts';
+import { startTcpProxy } from '../../support/tcpProxy.ts';
 
 const now = Date.now();
 const rows = [
@@ -379,4 +380,20 @@ describe('version-gateway usage --store postgres://…', () => {
     expect([code, out, err]).toEqual([2, '', expect.stringContaining(error)]);
     expect(err).not.toContain('hunter2');
   });
+});
+
+it('ends a transaction over a connection on which nothing arrives any more, and reads again over a new one', async () => {
+  const { store } = await filled();
+  const link = await startTcpProxy(server.port);
+  const url = new URL(store);
+  url.port = String(link.port);
+  const ledger = await FleetLedger.open({ store: url.href, passwordFile: undefined }, 1_000);
+  onTestFinished(() => ledger.close());
+  const count = () => ledger.all('SELECT 1 AS one', []);
+  await ledger.begin();
+  expect(await count()).toEqual([{ one: 1 }]);
+  link.blackHole();
+  await ledger.end();
+  link.restore();
+  expect(await count()).toEqual([{ one: 1 }]);
 });
