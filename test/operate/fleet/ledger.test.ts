@@ -341,6 +341,9 @@ describe('version-gateway usage --store postgres://…', () => {
       0,
       [
         expect.stringContaining('The ledger starts only 10 days ago; the counts'),
+        // The rows of the gateway are those of an earlier release.
+        expect.stringContaining('Gateway gw-1 has an earlier release, which does not report fleet.start'),
+        expect.stringContaining('Gateway gw-1 (release 1.0.0) does not report the counts that it has not sent'),
         '',
         '  version  requests  errors  clients  last call  by day',
         expect.stringMatching(/^ {2}\/v1 {6}3 {9}0 {7}- {8}- {10}/),
