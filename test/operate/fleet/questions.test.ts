@@ -221,8 +221,9 @@ describe('while two gateways run on', () => {
     };
     const pid = workers[0]?.pid ?? 0;
     process.kill(pid, 'SIGSTOP');
-    // Its counts are in its memory.
-    expect(await verdictOf(one, version)).toMatchObject({ answer: 'not yet', reasons: [{ code: 'calls_unsent' }] });
+    // Its counts are in its memory. On a machine that is too busy, its gateway does not report in time that it hangs.
+    const code = expect.stringMatching(/^(?:worker_unresponsive|calls_unsent)$/);
+    expect(await verdictOf(one, version)).toMatchObject({ answer: 'not yet', reasons: [{ code }] });
     try {
       process.kill(pid, 'SIGCONT');
     } catch {
