@@ -31,7 +31,7 @@ type Outcome<Name extends keyof AdminApi> =
 
 type ApiHandler<Name extends keyof AdminApi> = (request: ApiRequest<Name>) => Outcome<Name> | Promise<Outcome<Name>>;
 
-/** A handler for each operation. The compiler rejects an answer, a problem or a parameter that `AdminApi` does not state. */
+/** The handlers of operations. The compiler rejects an answer, a problem or a parameter that `AdminApi` does not state. */
 export type ApiHandlers = { readonly [Name in keyof AdminApi]: ApiHandler<Name> };
 
 /** For operations that need the ledger of a gateway that keeps none. */

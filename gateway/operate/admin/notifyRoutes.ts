@@ -17,7 +17,7 @@ export function notifyRoutes(
       const { retire, versions } = source.current;
       const question = new CallsQuestion(live);
       await question.wait([...versions.keys()]);
-      const state = await question.answer(versions.keys(), Math.max(retire.quiet, period.now - period.since));
+      const state = await question.answer(versions.keys(), Math.max(retire.quiet, 2 * (period.now - period.since)));
       const digest = await ledger.query('digest', source.current, { ...period, state, gateway: identity?.() });
       if (digest) return { answer: digestJson(digest) };
       return { problem: 'LEDGER_UNANSWERED', detail: ledger.problem ?? 'The ledger cannot be read.' };

@@ -397,13 +397,13 @@ export function fleetFacts(
   return { heard, inFlight: load.in_flight, waiting: load.waiting, gaps, notes };
 }
 
-/** Of the other gateways. */
+/** Why calls that the workers of other gateways have counted may be missing. */
 function hungWorkers(instances: readonly FleetInstance[], self: string | undefined): Remark[] {
   return instances
     .filter(({ state, row }) => state === 'heard' && row !== undefined && row.instance !== self)
     .filter(({ row }) => Object.values(row?.versions ?? {}).some(({ incomplete }) => incomplete === true))
     .map(({ name }): Remark => {
-      const text = `Gateway ${printableExcerpt(name)} has a worker that does not answer: calls that it has counted may be missing in this ledger.`;
+      const text = `Gateway ${printableExcerpt(name)} has a worker that does not answer: calls that the worker has counted may be missing in this ledger.`;
       return { code: 'worker_unresponsive', text };
     });
 }

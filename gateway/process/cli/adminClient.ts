@@ -121,7 +121,7 @@ const examples = {
     { kind: 'plan', summary: '', total: {}, clients: [{}], versions: [{}], notes: [{}] },
     { kind: 'faulty', faults: [''] },
   ],
-  'GET /api/digest': [{ title: '', sections: [{ lines: [] }] }],
+  'GET /api/digest': [{ title: '', sections: [{}] }],
   'POST /api/notify/test': [{ results: [{}] }],
   'GET /api/brownouts': [{ brownouts: [{ state: '' }] }],
   'GET /api/brownouts/{version}': [{ kind: 'brownout report', clients: [] }],

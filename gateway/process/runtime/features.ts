@@ -23,7 +23,8 @@ import { ledgerGauges, maintainLedger, shareBrownouts } from './ledgerMaintenanc
 import { reportUnreachableVersions, shareRouteAnswers } from './monitors.ts';
 import type { ServeOptions, Serving } from './serving.ts';
 
-const weekMs = 7 * 86_400_000;
+const dayMs = 86_400_000;
+const weekMs = 7 * dayMs;
 
 /** A feature of the process beside the serving of clients. The process walks a list of them and knows none by name. */
 export interface OperatingFeature extends Omit<AdminFeature, 'routes'> {
@@ -193,8 +194,9 @@ function shadowFeature({ serving, clock, notice, ledger }: FeatureHost) {
 
 function notifyFeature(host: FeatureHost, brownouts: BrownoutControl, editWatch: EditWatch): OperatingFeature {
   const { serving, clock, notice, ledger, queries, fleet, identity, askAbout } = host;
+  // A digest compares its week with the week before, and an event a day with the quiet period before it.
   const askAboutAll = ({ versions, retire }: Snapshot) =>
-    askAbout([...versions.keys()], Math.max(retire.quiet, weekMs));
+    askAbout([...versions.keys()], Math.max(2 * weekMs, retire.quiet + 2 * dayMs));
   let notifier: Notifier | undefined;
   const active = () => (serving.current.notify.length > 0 ? notifier : undefined);
   return {

@@ -69,7 +69,8 @@ export async function startGateway(snapshot: Snapshot, options: GatewayOptions =
     await gateway.start(snapshot);
     return gateway.handle();
   } catch (error) {
-    await gateway.close();
+    // The reason why it did not start is worth more than a second failure.
+    await gateway.close().catch(() => {});
     throw error;
   }
 }

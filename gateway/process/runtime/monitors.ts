@@ -30,7 +30,8 @@ export function reportUnreachableVersions({ serving, clock, notice }: MonitoredP
       if (!unreachable.has(name)) notice(`/${name} can be reached again, or is no longer served`);
     lastUnreachable = unreachable;
   };
-  const timer = setInterval(() => void check(), unreachableCheckMs).unref();
+  // In one process, a report flushes what was counted, which may fail. That must not end the gateway.
+  const timer = setInterval(() => void check().catch(() => {}), unreachableCheckMs).unref();
   return () => clearInterval(timer);
 }
 
@@ -47,6 +48,6 @@ export function shareRouteAnswers({ serving }: Pick<MonitoredProcess, 'serving'>
     shared = text;
     await serving.restrict({ routeAnswers });
   };
-  const timer = setInterval(() => void share(), shareIntervalMs).unref();
+  const timer = setInterval(() => void share().catch(() => {}), shareIntervalMs).unref();
   return () => clearInterval(timer);
 }

@@ -1,3 +1,4 @@
+import type { Snapshot } from '../../config/snapshot.ts';
 import { isoText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
 import { plural, printableExcerpt, withCommas } from '../../shared/text.ts';
 import { evidenceOf } from '../../usage/callFacts.ts';
@@ -99,7 +100,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
         answer,
         lost: isCutOff ? use.served : 0,
         mayLose,
-        unanswered: isCutOff ? unansweredOf(use) : 0,
+        unanswered: isCutOff ? unansweredOf(use, running) : 0,
       };
     }),
   );
@@ -212,11 +213,12 @@ async function unseenWaivers(
 }
 
 /**
- * Requests that ended without an answer of a backend, such as 502 while it was down, or 410 while the version was retired: neither must
- * hide the clients. Too small if backends have answered others of the row, and some of these 4xx.
+ * Requests that ended without an answer of a backend, such as 502 while it was down, or 410 before the version was served again: neither
+ * must hide the clients. Without a running configuration, it is not known whether the refused ones would be served now, so they are left
+ * out. Too small if backends have answered others of the row, and some of these 4xx.
  */
-function unansweredOf({ requests, served, failing }: VersionClientUse): number {
-  return Math.max(0, requests - served - failing);
+function unansweredOf({ requests, served, failing, refused }: VersionClientUse, running: Snapshot | undefined): number {
+  return Math.max(0, requests - served - failing - (running === undefined ? refused : 0));
 }
 
 /** `rows`: those of one client, at least one. */

@@ -89,8 +89,8 @@ export function liveFactsOf(
 }
 
 /**
- * The facts for an answer that waits for no process and no gateway: the calls of the last seconds are counted soon, so they are not in
- * it. `quiet`: the length of the period of the answer, ms.
+ * The facts for an answer that does not flush the counts and does not wait for other gateways: the calls of the last seconds are counted
+ * soon, so they are not in it. `quiet`: the length of the period of the answer, ms.
  */
 export function factsWithoutWaiting(
   version: string,

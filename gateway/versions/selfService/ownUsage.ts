@@ -22,7 +22,7 @@ export async function ownUsage(
   now: number,
   live: LiveFacts,
 ): Promise<string | undefined> {
-  const since = now - ownUsagePeriodMs;
+  const since = Math.floor((now - ownUsagePeriodMs) / 1000) * 1000;
   const acceptedUses = await queries.acceptedUse(client, since);
   if (acceptedUses === undefined) return undefined;
   const byVersion = Map.groupBy(acceptedUses, ({ version }) => version);
@@ -38,7 +38,7 @@ export async function ownUsage(
     live,
   );
   const isKnown = missing.every(({ code }) => code === 'ledger_short') && pending.length === 0;
-  // Rounded up: from a second before it, calls may be missing.
+  // Rounded up, because calls before it may be missing.
   const countedSecond = isKnown && countedSince !== undefined ? Math.ceil(countedSince / 1000) * 1000 : undefined;
   const period = { since: rfc3339(since), until: rfc3339(now), counted_since: rfc3339(countedSecond) ?? null };
   return `${JSON.stringify({ ...period, versions }, null, 2)}\n`;

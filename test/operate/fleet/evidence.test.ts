@@ -67,7 +67,7 @@ it('usage names another gateway that has a worker that does not answer', async (
   await call(two);
   for (const pid of pids) process.kill(pid, 'SIGSTOP');
   const missing =
-    'Gateway gw-2 has a worker that does not answer: calls that it has counted may be missing in this ledger.';
+    'Gateway gw-2 has a worker that does not answer: calls that the worker has counted may be missing in this ledger.';
   await eventually(async () => expect(await usage()).toContain(missing), 1_000);
   for (const pid of pids) process.kill(pid, 'SIGCONT');
   await eventually(async () => expect(await usage()).not.toContain(missing), 1_000);

@@ -201,11 +201,11 @@ async function usage(version: string, { gateway, snapshot, ledger, now }: Asked)
   const absent = { route: undefined, instance: undefined, page: undefined };
   const period = { since: now - hour, until: now, step: 'day' } as const;
   const live = factsWithoutWaiting(version, await gateway.sources.report(), hour, undefined);
-  const query = { by: 'version', version, ...period, format: 'json', live, ...absent } as const;
+  const query = { by: 'version', version, ...period, live, ...absent } as const;
   const report = bodyOf<UsageReport>(await ledger.query('usage', snapshot, query));
   if (report === undefined) return undefined;
   const isWhole = report.counted_since === report.since && report.problems.length === 0 && report.held === 0;
-  const requests = report.rows.reduce((sum, row) => sum + Number(row['requests']), 0);
+  const requests = report.rows.reduce((sum, row) => sum + row.requests, 0);
   return isWhole && requests === 0 ? unused('usage', version, now - Date.parse(report.since)) : undefined;
 }
 

@@ -30,6 +30,8 @@ interface Given {
   readonly routes?: Readonly<Record<string, unknown>>;
   /** The running configuration. */
   readonly before?: Readonly<Record<string, unknown>>;
+  /** Without a running configuration. */
+  readonly isAlone?: boolean;
   readonly retire?: object;
   readonly covered?: number;
   readonly since?: number;
@@ -44,7 +46,8 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
     const applied = given.before === undefined ? running : snapshotFrom({ routes: given.before });
     const queries = read(ledgerWith(rows, covered).ledger);
     const candidate = snapshotFrom({ routes, ...(retire && { retire }) });
-    const plan = await planEdit(queries, { candidate, running: applied, since, now, at });
+    const times = { since, now, at };
+    const plan = await planEdit(queries, { candidate, running: given.isAlone ? undefined : applied, ...times });
     if (plan === undefined) throw new Error(queries.problem);
     return plan;
   }
@@ -59,6 +62,17 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
     expect(plan.summary).toBe(
       'It is not known whether clients would lose requests: no backend answered 3 requests to versions that the gateway would refuse, in the last 7 days.',
     );
+    // Those that were refused matter only if the version is served now.
+    const refused = { requests: 2, served: 0, errors: 2, refused: 2, accepted: 0 };
+    expect(await planned([row('v1', 'x-client-id:a', now - hour, refused)])).toMatchObject({
+      known: false,
+      unanswered: 2,
+    });
+    const before = { '/v1': { upstream, retired: true }, '/v2': upstream };
+    const tombstone = await planned([row('v1', 'x-client-id:a', now - hour, refused)], { before });
+    expect(tombstone).toMatchObject({ known: true, unanswered: 0 });
+    const alone = await planned([row('v1', 'x-client-id:a', now - hour, refused)], { isAlone: true });
+    expect(alone.unanswered).toBe(0);
     // Requests that the gateway itself answers 4xx are no use of the version.
     const tooLarge = { requests: 2, served: 0, errors: 2, failing: 2, accepted: 0 };
     expect(await planned([row('v1', 'x-client-id:a', now - hour, tooLarge)])).toMatchObject({

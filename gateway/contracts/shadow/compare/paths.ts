@@ -4,7 +4,6 @@ import { isMap, pointerToken } from '../../../shared/json.ts';
 import type { Listing } from '../../../usage/usageRow.ts';
 import type { ShapeType } from './validation.ts';
 
-/** What a contract states about a path in a body. `no schema`: it has no schema for the whole body. */
 /** The schemas that may describe a value: several if there is a choice or an `allOf`. Undefined: the body has no schema. */
 type PossibleSchemas = readonly Schema[] | undefined;
 

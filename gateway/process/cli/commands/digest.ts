@@ -86,7 +86,7 @@ async function digestFromStore(store: string, { config, since, names }: DigestOp
     const found = await digestEvent({
       snapshot,
       queries: ledger,
-      state: stateOf(snapshot.versions.keys(), Math.max(snapshot.retire.quiet, since.ms)),
+      state: stateOf(snapshot.versions.keys(), Math.max(snapshot.retire.quiet, 2 * since.ms)),
       gateway: undefined,
       since: Math.max(0, now - since.ms),
       now,
