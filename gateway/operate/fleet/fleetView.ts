@@ -393,7 +393,9 @@ export function fleetFacts(
   const notes = instances
     .filter(({ state }) => state === 'gone')
     .flatMap((instance) => goneNote(instance, view.now, quiet));
-  const gaps = [...ledgerGaps(view, silentAfter, quiet), ...hungWorkers(instances, self)];
+  // Without the store, the states of the others are old.
+  const hung = view.problem === undefined ? hungWorkers(instances, self) : [];
+  const gaps = [...ledgerGaps(view, silentAfter, quiet), ...hung];
   return { heard, inFlight: load.in_flight, waiting: load.waiting, gaps, notes };
 }
 

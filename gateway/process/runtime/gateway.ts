@@ -303,7 +303,9 @@ async function warnOfAdapters(
   if (unforced.length === 0) return;
   const versions = unforced.map(({ version }) => version);
   const changed = { running, candidate: snapshot, versions };
-  const usage = await readUsage({ newAdapters: unforced, changed });
+  // A warning that cannot be made must not keep the gateway from starting.
+  const usage = await readUsage({ newAdapters: unforced, changed }).catch(() => undefined);
+  if (usage === undefined) return;
   const messages = versions.flatMap((version) => adapterMessages(version, usage));
   for (const message of [...messages, ...adapterRouteMessages(usage.ownRefusals)]) notice(`warning: ${message}`);
 }

@@ -18,7 +18,7 @@ export interface Serving {
   readonly ready: boolean;
   /** Serves another snapshot. Returns one line per process that has not confirmed it. */
   apply(snapshot: Snapshot): Promise<readonly string[]>;
-  /** `withMetrics`: with the metrics of each process. Never rejects: a process that does not answer counts as unresponsive. */
+  /** `withMetrics`: with the metrics of each process. A process that does not answer counts as unresponsive. */
   report(options?: { readonly withMetrics: boolean }): Promise<ServingReport>;
   /** Passes all counts since the last flush to the usage sink. False if a process did not answer in time. */
   flush(): Promise<boolean>;
@@ -26,7 +26,7 @@ export interface Serving {
   resalt(): Promise<void>;
   /** Replaces the keys of TLS session tickets. */
   rekey(ticketKeys: Buffer): Promise<void>;
-  /** Replaces the parts of the restriction state that `update` has. A process that starts later gets them, too. Never rejects. */
+  /** Replaces the parts of the restriction state that `update` has. A process that starts later gets them, too. */
   restrict(update: RestrictionUpdate): Promise<void>;
   /** Opens the log files again, after they were renamed. */
   reopenLogs(): Promise<void>;

@@ -83,8 +83,8 @@ function versionAt<One>(
 }
 
 /**
- * Whether a gateway with `snapshot` serves any client of a version: a retired version serves clients with a waiver, and a brownout ends
- * by itself. `basePath`, `at`: as of `plannedAnswer`.
+ * Whether a gateway with `snapshot` serves any client of a version. A retired version serves clients with a waiver. A brownout does not
+ * count, because it ends by itself. `basePath`, `at`: as of `plannedAnswer`.
  */
 export function servesAnyone(
   name: string,

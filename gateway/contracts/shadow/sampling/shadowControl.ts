@@ -196,7 +196,7 @@ export class ShadowControl {
   }
 
   #publishStops(): void {
-    void this.#options.restrict(new Set(this.#stopped.keys));
+    void this.#options.restrict(new Set(this.#stopped.keys)).catch(() => {});
   }
 
   #settings(): ShadowStart {
