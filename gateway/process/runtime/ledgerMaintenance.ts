@@ -2,7 +2,10 @@ import { answerSettingsOf } from '../../config/answerSettings.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { Fleet } from '../../operate/fleet/fleet.ts';
 import { type Clock, systemClock } from '../../shared/clock.ts';
+import { hasFutureCalls } from '../../usage/counting/callTimes.ts';
+import type { Loss } from '../../usage/evidence/coverage.ts';
 import { earliest } from '../../usage/evidence/targetHealth.ts';
+import type { CountedMark } from '../../usage/ledger/callMarks.ts';
 import type { OutboxState } from '../../usage/ledger/outbox.ts';
 import { lossesOf } from '../../usage/ledger/unrecordedCalls.ts';
 import type { LedgerSettings, LedgerState, WritableLedger } from '../../usage/ledger/writableLedger.ts';
@@ -120,6 +123,10 @@ export function usageSinkOf(
   const countedUntil = new Map<number, number>();
   const onCounted = (process: number, until: number): void =>
     void countedUntil.set(process, Math.max(until, countedUntil.get(process) ?? 0));
+  const addLosses = (losses: readonly Loss[], counted?: CountedMark): void => {
+    if (losses.length > 0) fleet?.onLosses(losses);
+    ledger.addLosses(losses, counted);
+  };
   // The ledger has recorded what earlier runs did not count.
   for (const { process, at } of ledger.marks?.atStart.marks ?? []) onCounted(process, at);
   return {
@@ -128,12 +135,15 @@ export function usageSinkOf(
     get salt() {
       return ledger.salt;
     },
-    receive: (batch, salt, since, counted) => {
+    receive: ({ batch, salt, since, counted, hasWrongTimes }) => {
+      const now = clock.now();
       if (counted) onCounted(counted.process, counted.until);
       trials?.note(batch);
       if (batch.length > 0) fleet?.onBatch(batch, since);
       // Paths contain ids, which must not reach a disk.
       for (const row of batch) if (row.example !== undefined) row.example = undefined;
+      // Before the calls are in the ledger, so that nobody reads them without it.
+      if (hasWrongTimes || hasFutureCalls(batch, now)) addLosses([misdatedCalls(since, now + 1)]);
       ledger.add(salt === ledger.salt ? batch : withoutTags(batch), counted);
     },
     onProcessEnd: (process, isClean) => {
@@ -146,10 +156,15 @@ export function usageSinkOf(
       const losses = marks ? lossesOf(marks, () => until, now, cause) : isClean ? [] : [unknown];
       for (const { at } of marks ?? []) onCounted(process, at);
       if (losses.length === 0 && isClean) return;
-      if (losses.length > 0) fleet?.onLosses(losses);
-      ledger.addLosses(losses, { process, until: countedUntil.get(process) ?? 0 });
+      addLosses(losses, { process, until: countedUntil.get(process) ?? 0 });
     },
   };
+}
+
+/** Coverage of all versions restarts: each of them may have been called at another time than the ledger tells. */
+function misdatedCalls(since: number, until: number): Loss {
+  const reason = 'The clock was wrong for a moment, so the calls of these seconds are counted at a wrong time.';
+  return { version: '', from: Math.min(since, until), until, reason };
 }
 
 /**

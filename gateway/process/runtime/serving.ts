@@ -61,15 +61,23 @@ export interface ServeOptions {
   readonly ticketKeys?: Buffer;
 }
 
+/** What one process has counted since it last passed on its counts. */
+export interface PassedCounts {
+  readonly batch: UsageBatch;
+  /** That of the tags in the batch. Counts from before a change of the salt may arrive after the change. */
+  readonly salt: string;
+  /** No request in the batch ended before this time, epoch ms. */
+  readonly since: number;
+  /** Set if all calls of the process up to a mark are counted in this batch and earlier ones. */
+  readonly counted?: CountedMark | undefined;
+  /** Whether the clock was wrong for a moment, so that calls in the batch may be dated too early. */
+  readonly hasWrongTimes: boolean;
+}
+
 export interface UsageSink {
   /** Hashes client secrets; the same in every process. After a change of it, `Serving.resalt` is called. */
   readonly salt: string;
-  /**
-   * `salt`: that of the tags in the batch. Counts from before a change of the salt may arrive after the change. `since`: no
-   * request in the batch ended before this time, epoch ms. `counted`: set if all calls of the process up to a mark are counted in
-   * this batch and earlier ones.
-   */
-  receive(batch: UsageBatch, salt: string, since: number, counted?: CountedMark): void;
+  receive(counts: PassedCounts): void;
   /** Where processes mark which versions are called. Undefined: nowhere. */
   readonly markFiles?: MarkFiles | undefined;
   /** The number under which this process marks its calls. */

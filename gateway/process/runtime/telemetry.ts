@@ -4,6 +4,7 @@ import type { OtlpRecorder } from '../../operate/otlp/recorder.ts';
 import type { VersionCallMarks } from '../../proxy/pipeline/callMarks.ts';
 import type { InFlight, VersionRequests } from '../../proxy/pipeline/inFlight.ts';
 import type { Clock } from '../../shared/clock.ts';
+import { CallTimes } from '../../usage/counting/callTimes.ts';
 import { Collector } from '../../usage/counting/collector.ts';
 import type { ClientIdentification } from '../../usage/counting/identification.ts';
 import type { RouteAnswers } from '../../usage/counting/routeAnswers.ts';
@@ -55,6 +56,7 @@ export class Telemetry {
   readonly #timer: NodeJS.Timeout | undefined;
   // The base path of the exchanges that are not recorded yet. A reload changes it after the earlier exchanges are recorded.
   #basePath: string;
+  readonly #callTimes = new CallTimes();
   /** The settings that the collector uses, as text to compare. */
   #collectorKey: string;
   /** How the collector identifies clients. */
@@ -169,6 +171,7 @@ export class Telemetry {
     const unlisted = hasUnknownVersion
       ? this.#unlistedVersions.find(exchange.path, this.#basePath, exchange.at)
       : undefined;
+    this.#callTimes.note(exchange);
     // `counted`: the exchange was already counted while it was open.
     const client = exchange.counted
       ? this.#collector?.finish(exchange.counted, exchange)
@@ -221,8 +224,10 @@ export class Telemetry {
   #passOn(until: number, counted?: CountedMark): void {
     const batch = this.#collector?.take() ?? [];
     const isNewlyCounted = counted !== undefined && counted.until > this.#countedUntil;
+    const since = this.#passedOnUntil;
+    const hasWrongTimes = this.#callTimes.take(since);
     if (batch.length > 0 || isNewlyCounted)
-      this.#usageSink?.receive(batch, this.#identification.salt, this.#passedOnUntil, counted);
+      this.#usageSink?.receive({ batch, salt: this.#identification.salt, since, counted, hasWrongTimes });
     if (isNewlyCounted) this.#countedUntil = counted.until;
     this.#passedOnUntil = until;
   }

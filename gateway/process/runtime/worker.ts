@@ -67,8 +67,7 @@ class Worker {
   async #resultOf(request: WorkerRequest, handle: SendHandle): Promise<WorkerResult> {
     if (request.kind === 'serve') {
       const notice = (line: string): void => void send({ kind: 'notice', line });
-      const receive: UsageSink['receive'] = (batch, salt, since, counted) =>
-        void send({ kind: 'usage', batch, salt, since, counted });
+      const receive: UsageSink['receive'] = (counts) => void send({ kind: 'usage', counts });
       const { marks } = request;
       const sink = { receive, markFiles: marks?.files, process: marks?.process };
       const usage = request.salt === undefined ? undefined : this.#usageSink(request.salt, sink);

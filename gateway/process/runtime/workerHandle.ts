@@ -108,7 +108,7 @@ export class WorkerHandle {
         handle: SendHandle,
       ) => {
         if (message.kind === 'notice') notice(`worker ${this.pid}: ${message.line}`);
-        else if (message.kind === 'usage') usage?.receive(message.batch, message.salt, message.since, message.counted);
+        else if (message.kind === 'usage') usage?.receive(message.counts);
         else if (message.kind === 'otlp') void otlp?.(message.batch);
         else if (message.kind === 'shadow') void shadow?.(message.batch);
         else if (message.kind === 'ownUsageQuestion') void this.#answerOwnUsage(message);

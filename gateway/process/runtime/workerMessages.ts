@@ -1,11 +1,11 @@
 import type { PlainSnapshot } from '../../config/transfer.ts';
 import type { ShadowBatch } from '../../contracts/shadow/sampling/shadowBatch.ts';
 import type { OtlpBatch } from '../../operate/otlp/batch.ts';
-import type { CountedMark, MarkFiles } from '../../usage/ledger/callMarks.ts';
+import type { MarkFiles } from '../../usage/ledger/callMarks.ts';
 import type { ServingReport } from '../../usage/observability/report.ts';
-import type { UsageBatch } from '../../usage/usageRow.ts';
 import type { RestrictionUpdate } from '../../versions/restrictions/restriction.ts';
 import type { OwnUsageAnswer } from '../../versions/selfService/selfService.ts';
+import type { PassedCounts } from './serving.ts';
 
 /** From the primary to a worker. The worker answers each request by one `WorkerReply` with the same number. */
 export type WorkerRequest =
@@ -55,12 +55,7 @@ export interface WorkerNotice {
 /** The requests by client that this worker has counted since the last message. */
 export interface WorkerUsage {
   readonly kind: 'usage';
-  readonly batch: UsageBatch;
-  /** The salt of the tags in the batch. */
-  readonly salt: string;
-  /** No request in the batch ended before this time, epoch ms. */
-  readonly since: number;
-  readonly counted: CountedMark | undefined;
+  readonly counts: PassedCounts;
 }
 
 /** Asks the primary what one client still calls. */

@@ -173,9 +173,9 @@ export class Ledger implements WritableLedger {
     } else this.movedRequests += this.#waiting.keepOrFold(batch);
   }
 
-  addLosses(losses: readonly Loss[], counted: CountedMark): void {
+  addLosses(losses: readonly Loss[], counted?: CountedMark): void {
     this.#losses = [...this.#losses, ...losses];
-    this.#uncountedAt = this.#clock.now();
+    if (counted) this.#uncountedAt = this.#clock.now();
     this.#lastWriteAt = 0;
     this.add([], counted);
   }

@@ -175,7 +175,7 @@ export class ThreadedLedger implements WritableLedger {
     else this.#send({ kind: 'write', batch, counted: this.#takeCounted() });
   }
 
-  addLosses(losses: readonly Loss[], counted: CountedMark): void {
+  addLosses(losses: readonly Loss[], counted?: CountedMark): void {
     if (this.#closing) return;
     // The rows that the process has counted before are written first.
     while (this.#backlog.size > 0) this.#sendBacklog();

@@ -57,8 +57,11 @@ export interface WritableLedger extends LedgerState {
    * batch, all calls of one serving process up to a mark are counted.
    */
   add(batch: UsageBatch, counted?: CountedMark): void;
-  /** Records that calls may be missing, as soon as the file can be written. `counted`: the calls that `losses` account for. */
-  addLosses(losses: readonly Loss[], counted: CountedMark): void;
+  /**
+   * Records that calls may be missing, as soon as the file can be written. `counted`: set if a process has ended before it had counted
+   * all of its calls: those that `losses` account for.
+   */
+  addLosses(losses: readonly Loss[], counted?: CountedMark): void;
   /** Stores what was decided about brownouts. A stored decision is replaced only if its state is `approved`. */
   saveBrownouts(records: readonly BrownoutRecord[]): void;
   /** Adds to the evidence about responses. Rows that cannot be written soon are lost. */
@@ -104,7 +107,7 @@ export type LedgerCommand =
       readonly kind: 'losses';
       readonly number: number;
       readonly losses: readonly Loss[];
-      readonly counted: CountedMark;
+      readonly counted: CountedMark | undefined;
     }
   | { readonly kind: 'configure'; readonly number: number; readonly settings: LedgerSettings }
   // `epoch` and `seq` are the numbers of the run and of the batch that the store of the fleet has got.

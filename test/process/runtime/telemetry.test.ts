@@ -2,6 +2,7 @@ import { readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
+import type { PassedCounts } from '../../../gateway/process/runtime/serving.ts';
 import { Telemetry } from '../../../gateway/process/runtime/telemetry.ts';
 import { systemClock } from '../../../gateway/shared/clock.ts';
 import { ClientIdentification } from '../../../gateway/usage/counting/identification.ts';
@@ -13,7 +14,7 @@ function telemetry() {
   const file = join(temporaryFolder(), 'access.log');
   const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, log: { access: file } });
   const taken: UsageBatch[number][] = [];
-  const usage = { salt: 'salt', receive: (batch: UsageBatch) => void taken.push(...batch) };
+  const usage = { salt: 'salt', receive: ({ batch }: PassedCounts) => void taken.push(...batch) };
   const source = { current: snapshot, identification: new ClientIdentification(snapshot.usage.identify, 'salt') };
   const own = new Telemetry(source, { clock: systemClock, notice: () => undefined, usage, logs: true });
   onTestFinished(() => own.close());

@@ -79,6 +79,13 @@ async function play(seed: number, folder: string, template: string): Promise<Pla
       if (isWrong(one, gateway, slack))
         wrong.push(`seed ${seed}: ${one.place} of /${one.version} after ${gateway.events.join(', ')}`);
   };
+  const clockIsWrongForASecond = (): void => {
+    const { skew } = machine;
+    gateway.setClock(skew + pick(60 * minute, -60 * minute));
+    gateway.call(random, pick('v1', 'v2'), pick('a', 'a', 'probe'));
+    gateway.pass(second);
+    gateway.setClock(skew);
+  };
   const step = (): void => {
     gateway.pass(pick(300, second, 5 * second, minute, 4 * minute, 11 * minute));
     const action = random();
@@ -98,9 +105,10 @@ async function play(seed: number, folder: string, template: string): Promise<Pla
       gateway.reload(pick(servingAll, ignoringProbes, retiredFirst, retiredFirst));
       // With requests of a version that has ended.
       if (chance(0.3)) gateway.hang(random);
-    } else if (action < 0.69) gateway.setClock(skewed(pick(0, unnoticed, -unnoticed, 60 * minute)));
-    else if (action < 0.75) gateway.hang(random);
-    else if (action < 0.77) gateway.resume();
+    } else if (action < 0.69) gateway.setClock(skewed(pick(0, 0, unnoticed, -unnoticed, 60 * minute, -60 * minute)));
+    else if (action < 0.72) clockIsWrongForASecond();
+    else if (action < 0.76) gateway.hang(random);
+    else if (action < 0.78) gateway.resume();
     else gateway.flush();
   };
   const harm = (): void => {

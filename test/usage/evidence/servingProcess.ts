@@ -1,8 +1,10 @@
 import type { Snapshot } from '../../../gateway/config/snapshot.ts';
+import type { PassedCounts } from '../../../gateway/process/runtime/serving.ts';
 import type { ActiveVersion } from '../../../gateway/proxy/pipeline/activeVersion.ts';
 import { VersionCallMarks } from '../../../gateway/proxy/pipeline/callMarks.ts';
 import type { Exchange, GatewayContext } from '../../../gateway/proxy/pipeline/exchange.ts';
 import { type InFlight, VersionRequests } from '../../../gateway/proxy/pipeline/inFlight.ts';
+import { CallTimes } from '../../../gateway/usage/counting/callTimes.ts';
 import type { CountedMark, MarkFiles } from '../../../gateway/usage/ledger/callMarks.ts';
 import type { UsageRow } from '../../../gateway/usage/usageRow.ts';
 import { row } from '../../support/ledgerWith.ts';
@@ -26,6 +28,8 @@ export interface Call {
 }
 
 interface OpenCall {
+  readonly at: number;
+  readonly began: number;
   readonly exchange: InFlight;
   isCounted: boolean;
 }
@@ -40,6 +44,9 @@ export class ServingProcess {
   readonly #open = new Map<Call, OpenCall>();
   #rows: UsageRow[] = [];
   #countedUntil = 0;
+  readonly #callTimes = new CallTimes();
+  /** All calls that ended before this time are taken. */
+  #takenUntil = machine.clock.now();
   #snapshot: Snapshot;
 
   constructor(place: { readonly files: MarkFiles; readonly process: number }, snapshot: Snapshot) {
@@ -85,7 +92,7 @@ export class ServingProcess {
     const isRefused = configured.retired;
     const times = { from: machine.now, until: Number.POSITIVE_INFINITY, skew: machine.skew };
     const call = { version, client, ...times, isRefused, isUnanswered };
-    this.#open.set(call, { exchange: exchange as unknown as InFlight, isCounted: false });
+    this.#open.set(call, { at: now, began: machine.now, exchange: exchange as unknown as InFlight, isCounted: false });
     requests.addInFlight(exchange as unknown as InFlight);
     return call;
   }
@@ -93,8 +100,10 @@ export class ServingProcess {
   finish(call: Call): void {
     const open = this.#open.get(call);
     if (open === undefined) return;
+    const endedAt = machine.clock.now();
+    this.#callTimes.note({ at: open.at, endedAt, duration: machine.now - open.began });
     this.#count(call, open);
-    this.#requests.get(call.version)?.removeInFlight(open.exchange, machine.clock.now());
+    this.#requests.get(call.version)?.removeInFlight(open.exchange, endedAt);
     this.#end(call);
   }
 
@@ -109,14 +118,17 @@ export class ServingProcess {
     return counted;
   }
 
-  /** Everything that is counted. `counted`: undefined if no mark is newly counted. */
-  take(): { readonly rows: UsageRow[]; readonly counted: CountedMark | undefined } {
+  /** Everything that is counted. */
+  take(): Omit<PassedCounts, 'salt'> {
     const counted = this.countOpen();
-    const rows = this.#rows;
+    const [batch, since] = [this.#rows, this.#takenUntil];
+    const hasWrongTimes = this.#callTimes.take(since);
     this.#rows = [];
-    if (counted === undefined || counted.until <= this.#countedUntil) return { rows, counted: undefined };
+    this.#takenUntil = machine.clock.now();
+    const times = { batch, since, hasWrongTimes };
+    if (counted === undefined || counted.until <= this.#countedUntil) return times;
     this.#countedUntil = counted.until;
-    return { rows, counted };
+    return { ...times, counted };
   }
 
   /** It counts nothing any more. */

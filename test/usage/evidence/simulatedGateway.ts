@@ -285,9 +285,9 @@ export class SimulatedGateway {
   }
 
   #flush(process: ServingProcess): void {
-    const { rows, counted } = process.take();
-    if (rows.length > 0 || counted !== undefined)
-      this.#run?.sink.receive(rows, this.#run.ledger.salt, machine.clock.now(), counted);
+    const counts = process.take();
+    if (counts.batch.length > 0 || counts.counted !== undefined)
+      this.#run?.sink.receive({ ...counts, salt: this.#run.ledger.salt });
   }
 
   #endProcess(process: ServingProcess, how: 'killed' | 'drained'): void {

@@ -1,0 +1,40 @@
+import { jumpToleranceMs } from '../../shared/clock.ts';
+import type { UsageBatch } from '../usageRow.ts';
+
+/** The times of a call. */
+export interface TimedCall {
+  /** When it began, epoch ms. */
+  readonly at: number;
+  /** When it ended, epoch ms. */
+  readonly endedAt: number;
+  /** Monotonic ms. */
+  readonly duration: number;
+}
+
+/**
+ * Detects by the times of calls that the wall clock was wrong for a moment. A clock that is set, and set back a second later, looks right
+ * whenever it is compared with the monotonic one. But the calls in between have the wrong time, and would be counted in a wrong period.
+ */
+export class CallTimes {
+  #earliestEnd = Number.POSITIVE_INFINITY;
+  #hasChangedDuringCall = false;
+
+  /** Notes a call that has ended. */
+  note({ at, endedAt, duration }: TimedCall): void {
+    if (endedAt < this.#earliestEnd) this.#earliestEnd = endedAt;
+    if (Math.abs(endedAt - at - duration) > jumpToleranceMs) this.#hasChangedDuringCall = true;
+  }
+
+  /** Forgets the calls. `since`: they have ended after this time, epoch ms. @returns whether one of their times is too early, or may be */
+  take(since: number): boolean {
+    const wasSetBack = this.#earliestEnd < since - jumpToleranceMs || this.#hasChangedDuringCall;
+    this.#earliestEnd = Number.POSITIVE_INFINITY;
+    this.#hasChangedDuringCall = false;
+    return wasSetBack;
+  }
+}
+
+/** Whether one of the calls was counted at a time that is still to come. `now`: epoch ms. */
+export function hasFutureCalls(batch: UsageBatch, now: number): boolean {
+  return batch.some(({ last }) => last > now + jumpToleranceMs);
+}
