@@ -119,6 +119,7 @@ export function usageSinkOf(
   fleet?: Pick<Fleet, 'onBatch' | 'onLosses'>,
   clock: Clock = systemClock,
 ): UsageSink {
+  const began = clock.now();
   /** By process, the mark up to which its calls are counted, or recorded as a loss. */
   const countedUntil = new Map<number, number>();
   const onCounted = (process: number, until: number): void =>
@@ -152,8 +153,8 @@ export function usageSinkOf(
       const cause = 'a worker ended before it had counted them';
       const marks = ledger.marks?.of(process);
       const until = countedUntil.get(process) ?? 0;
-      const unknown = { version: '', from: until || now, until: now, reason: `Calls may be missing: ${cause}.` };
-      const losses = marks ? lossesOf(marks, () => until, now, cause) : isClean ? [] : [unknown];
+      const unknown = { version: '', from: until || began, until: now, reason: `Calls may be missing: ${cause}.` };
+      const losses = marks ? lossesOf(marks, () => until, { began, now, cause }) : isClean ? [] : [unknown];
       for (const { at } of marks ?? []) onCounted(process, at);
       if (losses.length === 0 && isClean) return;
       addLosses(losses, { process, until: countedUntil.get(process) ?? 0 });

@@ -29,19 +29,27 @@ interface LastRun {
   readonly marks: RecordedMarks | undefined;
 }
 
+/** The end of one or more processes. Instants in epoch ms. */
+interface ProcessEnd {
+  /** When the processes may have begun. */
+  readonly began: number;
+  readonly now: number;
+  readonly cause: string;
+}
+
 /**
- * The calls that may be missing in the ledger, one loss for each version. `marks`: of processes that have ended. `countedUntil`: the
- * latest mark up to which the calls of a process are counted. `now`: epoch ms.
+ * The calls that may be missing in the ledger, one loss for each version. `marks`: of the processes that have ended. `countedUntil`:
+ * the latest mark up to which the calls of a process are counted; 0: none is.
  */
 export function lossesOf(
   marks: readonly CallMark[],
   countedUntil: (process: number) => number,
-  now: number,
-  cause: string,
+  { began, now, cause }: ProcessEnd,
 ): Loss[] {
   const uncounted = marks.filter(({ process, at }) => at > countedUntil(process));
   return [...Map.groupBy(uncounted, ({ version }) => version)].map(([version, ofVersion]) => {
-    const from = Math.min(...ofVersion.map(({ process, at }) => countedUntil(process) || at));
+    // A process keeps only its last mark, so earlier calls of the version may be missing, too.
+    const from = Math.min(...ofVersion.map(({ process, at }) => countedUntil(process) || Math.min(began, at)));
     const what = version === '' ? 'Calls' : `Calls of /${version}`;
     // Not until the last mark: a call may have come after its mark, and the clock may have been wrong when it was marked.
     return { version, from: Math.min(from, now), until: now, reason: `${what} may be missing: ${cause}.` };
@@ -58,7 +66,8 @@ export function unrecordedCalls(database: DatabaseSync, found: MarksAtStart | un
   const rows = database.prepare('SELECT process, until FROM counted').all();
   const countedUntil = new Map(rows.map(({ process, until }) => [Number(process), Number(until)]));
   // A copy of a file has fewer calls than were marked after it was made.
-  const ofVersions = lossesOf(found?.marks ?? [], (process) => countedUntil.get(process) ?? 0, now, endedUncounted);
+  const end = { began: last.began, now, cause: endedUncounted };
+  const ofVersions = lossesOf(found?.marks ?? [], (process) => countedUntil.get(process) ?? 0, end);
   const ofAll = lossOfAll(last, found, now);
   return ofAll ? [...ofVersions, ofAll] : ofVersions;
 }
