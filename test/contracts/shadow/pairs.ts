@@ -1,7 +1,6 @@
 import { Documents } from '../../../gateway/contract/document/documents.ts';
 import { assessEvidence, type RouteEvidence } from '../../../gateway/contracts/shadow/compare/assess.ts';
 import { type ComparedVersions, EvidenceCollector } from '../../../gateway/contracts/shadow/compare/collector.ts';
-import { addEvidence } from '../../../gateway/contracts/shadow/compare/evidence.ts';
 import { ContractResponses } from '../../../gateway/contracts/shadow/compare/responses.ts';
 import type { ComparedResponse, ResponsePair } from '../../../gateway/contracts/shadow/compare/sample.ts';
 import type { EvidenceRow } from '../../../gateway/usage/usageRow.ts';
@@ -91,4 +90,15 @@ export function assessed(
       .filter((one) => one.class === name)
       .map(({ path, what, detail }) => `${path} ${what} ${detail}`.trim());
   return { ...route, alarms: named('undeclared'), declared: named('declared') };
+}
+
+/** Adds the counts of `more` to `sum` in place. Both are about the same property. */
+function addEvidence(sum: EvidenceRow, more: EvidenceRow): void {
+  sum.pairs += more.pairs;
+  sum.oldMore += more.oldMore;
+  sum.newMore += more.newMore;
+  sum.oldShare += more.oldShare;
+  sum.newShare += more.newShare;
+  sum.first = Math.min(sum.first, more.first);
+  sum.last = Math.max(sum.last, more.last);
 }

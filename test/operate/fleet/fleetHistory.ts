@@ -376,11 +376,7 @@ export class FleetHistory {
       case 'usage': {
         const path = '/api/usage?by=version&version=v1&since=1h';
         const report = (await this.#api(asked, path)) as UsageBody;
-        const isWhole = report.counted_since === report.since && report.problems?.length === 0 && report.held === 0;
-        // Counts arrive within some seconds.
-        const isOld = this.#firstCall !== undefined && performance.now() - this.#firstCall > usageDelayMs;
-        const isUnused = isWhole && report.rows.every(({ requests }) => requests === 0);
-        return isUnused ? [{ place: 'usage', isWrong: isOld }] : [];
+        return isUnused(report) && report.held === 0 ? [{ place: 'usage', isWrong: this.#isCallOld }] : [];
       }
       case 'status': {
         const { versions, freezes = [] } = (await this.#api(asked, '/api/status')) as StatusBody;
@@ -400,12 +396,30 @@ export class FleetHistory {
     }
   }
 
-  /** `plan --store`, which asks no gateway. */
+  /** Counts are in the store some seconds after the call. */
+  get #isCallOld(): boolean {
+    return this.#firstCall !== undefined && performance.now() - this.#firstCall > usageDelayMs;
+  }
+
+  /** The commands that ask the store, and no gateway. */
   async #yesesOfStore(): Promise<FoundYes[]> {
-    const config = join(this.#members[0]?.folder ?? '', 'routes.yaml');
     const isWrong = this.#firstCall !== undefined;
-    const { code } = await runIn('.', ['plan', '--retire', '/v1', '--store', this.#fleet.store, '--config', config]);
-    return code === 0 ? [{ place: 'plan --store', isWrong }] : [];
+    const ofStore = (...command: readonly string[]) => runIn('.', [...command, '--store', this.#fleet.store]);
+    const config = join(this.#members[0]?.folder ?? '', 'routes.yaml');
+    const plan = await ofStore('plan', '--retire', '/v1', '--config', config);
+    const digest = await ofStore('digest', '--since', '1h', '--config', config);
+    const usage = await ofStore('usage', '/v1', '--by', 'version', '--since', '1h', '--format', 'json');
+    const ofFirst = /\n#+ \/v1[\s\S]*?(?=\n#|$)/.exec(digest.stdout)?.[0] ?? '';
+    return [
+      { place: 'plan --store', isYes: plan.code === 0, isWrong },
+      { place: 'digest --store: nothing blocks', isYes: /Nothing in the ledger blocks/.test(ofFirst), isWrong },
+      { place: 'digest --store: not called', isYes: /No client called it/.test(ofFirst), isWrong },
+      {
+        place: 'usage --store',
+        isYes: usage.code === 0 && isUnused(JSON.parse(usage.stdout) as UsageBody),
+        isWrong: this.#isCallOld,
+      },
+    ].filter(({ isYes }) => isYes);
   }
 
   /** routes.yaml of a gateway, in which /v1 is retired. */
@@ -475,4 +489,10 @@ interface UsageBody {
 interface StatusBody {
   readonly versions: readonly { readonly version: string; readonly stage: string; readonly safe_to_stop: boolean }[];
   readonly freezes?: readonly { readonly state: string; readonly known_clients: number | null }[];
+}
+
+/** Whether the report says that the version was not called in the whole period. */
+function isUnused({ since, counted_since, problems, rows }: UsageBody): boolean {
+  const isWhole = counted_since === since && problems?.length === 0;
+  return isWhole && rows.every(({ requests }) => requests === 0);
 }

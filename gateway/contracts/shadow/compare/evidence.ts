@@ -15,17 +15,6 @@ export const maxNoiseChance = 0.01;
 // over the pairs.
 export const leastChange = 0.1;
 
-/** Adds the counts of `more` to `sum` in place. Both are about the same property. */
-export function addEvidence(sum: EvidenceRow, more: EvidenceRow): void {
-  sum.pairs += more.pairs;
-  sum.oldMore += more.oldMore;
-  sum.newMore += more.newMore;
-  sum.oldShare += more.oldShare;
-  sum.newShare += more.newShare;
-  sum.first = Math.min(sum.first, more.first);
-  sum.last = Math.max(sum.last, more.last);
-}
-
 /**
  * How much the share of values with the property changes, on average over the pairs. The result is 1 for a media type, and if the old
  * version has the property always or never, so that any change counts.
