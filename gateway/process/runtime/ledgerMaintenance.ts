@@ -144,7 +144,8 @@ export function usageSinkOf(
       // Paths contain ids, which must not reach a disk.
       for (const row of batch) if (row.example !== undefined) row.example = undefined;
       // Before the calls are in the ledger, so that nobody reads them without it.
-      if (hasWrongTimes || hasFutureCalls(batch, now)) addLosses([misdatedCalls(since, now + 1)]);
+      const areTimesWrong = hasWrongTimes || (clock.monotonic !== undefined && hasFutureCalls(batch, now));
+      if (areTimesWrong) addLosses([misdatedCalls(since, now + 1)]);
       ledger.add(salt === ledger.salt ? batch : withoutTags(batch), counted);
     },
     onProcessEnd: (process, isClean) => {

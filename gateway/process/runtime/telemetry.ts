@@ -56,7 +56,8 @@ export class Telemetry {
   readonly #timer: NodeJS.Timeout | undefined;
   // The base path of the exchanges that are not recorded yet. A reload changes it after the earlier exchanges are recorded.
   #basePath: string;
-  readonly #callTimes = new CallTimes();
+  /** Undefined: a change of the clock is not detected. */
+  readonly #callTimes: CallTimes | undefined;
   /** The settings that the collector uses, as text to compare. */
   #collectorKey: string;
   /** How the collector identifies clients. */
@@ -73,6 +74,7 @@ export class Telemetry {
     const { usage: usageSettings, log, gateway } = source.current;
     this.#source = source;
     this.#clock = clock;
+    this.#callTimes = clock.monotonic && new CallTimes();
     this.#passedOnUntil = clock.now();
     this.#requestsByVersion = requestsByVersion;
     this.#onRecord = onRecord;
@@ -171,8 +173,8 @@ export class Telemetry {
     const unlisted = hasUnknownVersion
       ? this.#unlistedVersions.find(exchange.path, this.#basePath, exchange.at)
       : undefined;
-    this.#callTimes.note(exchange);
-    // `counted`: the exchange was already counted while it was open.
+    // `counted`: the exchange was already counted while it was open, each time at the time of then.
+    if (!exchange.counted) this.#callTimes?.note(exchange);
     const client = exchange.counted
       ? this.#collector?.finish(exchange.counted, exchange)
       : this.#collector?.count(unlisted ? { ...exchange, ...unlisted, unlisted: true } : exchange);
@@ -225,7 +227,7 @@ export class Telemetry {
     const batch = this.#collector?.take() ?? [];
     const isNewlyCounted = counted !== undefined && counted.until > this.#countedUntil;
     const since = this.#passedOnUntil;
-    const hasWrongTimes = this.#callTimes.take(since);
+    const hasWrongTimes = this.#callTimes?.take(since) ?? false;
     if (batch.length > 0 || isNewlyCounted)
       this.#usageSink?.receive({ batch, salt: this.#identification.salt, since, counted, hasWrongTimes });
     if (isNewlyCounted) this.#countedUntil = counted.until;

@@ -101,7 +101,7 @@ export class ServingProcess {
     const open = this.#open.get(call);
     if (open === undefined) return;
     const endedAt = machine.clock.now();
-    this.#callTimes.note({ at: open.at, endedAt, duration: machine.now - open.began });
+    if (!open.isCounted) this.#callTimes.note({ at: open.at, endedAt, duration: machine.now - open.began });
     this.#count(call, open);
     this.#requests.get(call.version)?.removeInFlight(open.exchange, endedAt);
     this.#end(call);
