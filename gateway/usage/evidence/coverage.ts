@@ -46,6 +46,10 @@ export function coverageOfSizes(coverage: Coverage, since: number, now: number):
 }
 
 const dayMs = 86_400_000;
+// A gateway writes at least once a minute. If it has not for this long, it has ended.
+const longestSilenceMs = 600_000;
+const severalWriters =
+  'Two gateways write this ledger at the same time, or one of two ended without recording its last calls.';
 const uncleanEnd = 'A gateway ended without recording its last calls.';
 
 /**
@@ -53,7 +57,8 @@ const uncleanEnd = 'A gateway ended without recording its last calls.';
  * was closed: then no request was served. After any other end, calls between the last write and the next start may be missing. Where
  * the next start knows which versions were called in that time, it closes the run and records a loss for each of these versions.
  *
- * `runs` may overlap: the gateways of a fleet share a ledger.
+ * `runs` may overlap: the gateways of a fleet share a ledger. If several runs of a file are open, each is of another gateway, which may
+ * have calls that it has not written yet.
  */
 export function coverageOf(
   runs: readonly Run[],
@@ -62,12 +67,13 @@ export function coverageOf(
   version?: string,
 ): Coverage {
   const end = until ?? Number.POSITIVE_INFINITY;
-  const relevant = losses
+  const sortedRuns = runs.toSorted((a, b) => b.seen - a.seen);
+  const relevant = [...losses, ...unwrittenOfOthers(sortedRuns)]
     .filter((one) => one.from < end && (version === undefined || one.version === '' || one.version === version))
     .toSorted((a, b) => b.until - a.until);
   let since = until;
   const found: Loss[] = [];
-  for (const { began, seen, closed } of runs.toSorted((a, b) => b.seen - a.seen)) {
+  for (const { began, seen, closed } of sortedRuns) {
     if (until !== undefined && began > until) continue;
     if (since !== undefined && since > seen) {
       if (since - seen > maxGap) break;
@@ -82,6 +88,15 @@ export function coverageOf(
   if (since === undefined) return { since: undefined, losses: relevant };
   const lastLoss = Math.min(relevant[0]?.until ?? 0, end);
   return { since: Math.max(since, notBefore, lastLoss), losses: [...relevant, ...found] };
+}
+
+/** What the other gateways may not have written yet, if several runs are open. `sortedRuns`: the latest first. */
+function unwrittenOfOthers(sortedRuns: readonly Run[]): Loss[] {
+  const [latest, ...others] = sortedRuns.filter(({ closed }) => !closed);
+  return others.map(({ seen }) => {
+    const until = Math.min(latest?.seen ?? seen, seen + longestSilenceMs);
+    return { version: '', from: seen, until, reason: severalWriters };
+  });
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   type CallMark,
   currentBootId,
   type FileState,
+  isSameFile,
   type MarkFile,
   makeMarkFile,
   makeMarkFileIfMissing,
@@ -90,11 +91,14 @@ export class CallMarks {
 
   /** The marks of one process; undefined if they are not known. */
   of(process: number): readonly CallMark[] | undefined {
-    if (this.atStart.own === undefined || process >= maxMarkingProcesses) return undefined;
+    const { own: made } = this.atStart;
+    if (made === undefined || process >= maxMarkingProcesses) return undefined;
     const { file, spare } = this.files;
     try {
       const own = readMarkFile(file);
-      return own && marksIn([own, spareMarks(spare)]).marks.filter((mark) => mark.process === process);
+      // The process writes to the file that was made at the start, also after another one has taken its place.
+      if (own === undefined || !isSameFile(own, made)) return undefined;
+      return marksIn([own, spareMarks(spare)]).marks.filter((mark) => mark.process === process);
     } catch {
       return undefined;
     }

@@ -38,6 +38,8 @@ export interface LedgerOptions {
   readonly marksAtStart?: MarksAtStart | undefined;
   /** Whether an earlier thread of this process has written to the file. */
   readonly continuesRun?: boolean;
+  /** Whether another process writes to the file, too: it may still count, so its run stays open. */
+  readonly isShared?: boolean;
 }
 
 /** The usage ledger on disk. Rows that cannot be written are kept in memory and written with a later batch. */
@@ -60,6 +62,7 @@ export class Ledger implements WritableLedger {
   #uncountedAt: number | undefined;
   readonly #marksAtStart: MarksAtStart | undefined;
   readonly #continuesRun: boolean;
+  readonly #isShared: boolean;
   /** Whether the runs of earlier processes or threads are closed. */
   #hasClosedEarlierRuns = false;
   readonly #retryPause = new RetryPause(5_000, 60_000);
@@ -82,6 +85,7 @@ export class Ledger implements WritableLedger {
     this.marks = options.marks;
     this.#marksAtStart = options.marksAtStart ?? options.marks?.atStart;
     this.#continuesRun = options.continuesRun ?? false;
+    this.#isShared = options.isShared ?? false;
     this.settings = settings;
     this.#clock = clock;
     this.#waiting = new WaitingRows(undefined, () => clock.now());
@@ -237,8 +241,10 @@ export class Ledger implements WritableLedger {
         if (gapReason !== undefined) store.restartCoverage();
         if (changesFutureEntries) store.setFutureToPresent(now);
         if (!this.#hasClosedEarlierRuns) newLosses = this.#closeEarlierRuns(store, now);
-        if (!this.#hasClosedEarlierRuns || gapReason !== undefined)
+        if (!this.#hasClosedEarlierRuns || gapReason !== undefined) {
           store.recordClock(this.#bootId, this.#clockOffset());
+          store.recordMarks(this.#marksAtStart);
+        }
         store.addLosses(this.#losses);
         if (this.#uncountedAt !== undefined) store.noteUncounted(this.#uncountedAt);
         work(store);
@@ -267,7 +273,7 @@ export class Ledger implements WritableLedger {
   }
 
   #closeEarlierRuns(store: SqliteStore, now: number): readonly Loss[] {
-    if (!this.#continuesRun) return store.closeEarlierRuns(this.#marksAtStart, now);
+    if (!this.#continuesRun) return store.closeEarlierRuns(this.#marksAtStart, now, this.#isShared);
     store.closeRunOfEarlierThread();
     return [];
   }

@@ -102,6 +102,13 @@ export function stateOf(file: string): FileState {
   return { id: hasBirth ? `${ino}.${birthtimeNs}` : String(ino), changedAt: Number(ctimeMs) };
 }
 
+/** Whether both are the same file, and not a copy of it. */
+export function isSameFile(one: FileState, other: FileState): boolean {
+  const [inode, birth] = one.id.split('.');
+  const [otherInode, otherBirth] = other.id.split('.');
+  return inode === otherInode && (birth === undefined || otherBirth === undefined || birth === otherBirth);
+}
+
 /** The kernel makes a new id when the machine starts. '' where it has none. */
 export function currentBootId(): string {
   try {

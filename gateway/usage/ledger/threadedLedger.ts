@@ -28,13 +28,20 @@ const rowsPerCommand = 2_000;
 const maxUnanswered = 4;
 const openWaitMs = 5_000;
 // `overdueMs`: a command that takes longer is waiting for the disk.
-const defaultOptions = { worker: threadFile('usage/ledger/worker'), overdueMs: 10_000, closeMs: 3_000 };
+const defaultOptions = {
+  worker: threadFile('usage/ledger/worker'),
+  overdueMs: 10_000,
+  closeMs: 3_000,
+  isShared: false,
+};
 
 interface Options {
   /** The file of the thread. */
   readonly worker?: URL;
   readonly overdueMs?: number;
   readonly closeMs?: number;
+  /** Whether another process writes to the file, too. */
+  readonly isShared?: boolean;
   /** Default: the marks beside the file. */
   readonly marks?: CallMarks;
 }
@@ -288,6 +295,7 @@ export class ThreadedLedger implements WritableLedger {
       gapReason: this.#gapReason,
       marksAtStart: this.marks.atStart,
       continuesRun: this.#hasBegunRun,
+      isShared: this.#options.isShared,
     };
     const worker = startWorker(this.#options.worker, { workerData });
     if ('reason' in worker) {

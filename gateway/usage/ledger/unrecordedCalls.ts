@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Loss } from '../evidence/coverage.ts';
 import type { MarksAtStart } from './callMarks.ts';
-import type { CallMark, FileState } from './markFile.ts';
+import { type CallMark, type FileState, isSameFile } from './markFile.ts';
 
 // The calls that may be missing in a ledger because a process ended before it had counted them.
 
@@ -120,14 +120,19 @@ export function lossOfIgnored(before: readonly string[], after: readonly string[
   return [{ version: '', from: 0, until: lostAt, reason: `Calls may be missing: ${cause}.` }];
 }
 
-/** An open run, if there is one. Undefined: the ledger has no run. */
+/** An open run, if there is one; several open runs count as one. Undefined: the ledger has no run. */
 function lastRunIn(database: DatabaseSync): LastRun | undefined {
   const row = database
-    .prepare('SELECT closed, MAX(began) AS began, MAX(seen) AS seen FROM runs GROUP BY closed ORDER BY closed LIMIT 1')
+    .prepare(
+      `SELECT closed, MAX(began) AS began, MAX(seen) AS seen, MIN(id) < (SELECT MAX(id) FROM runs) AS precedes
+        FROM runs GROUP BY closed ORDER BY closed LIMIT 1`,
+    )
     .get();
   if (row === undefined) return undefined;
   const meta = (key: string) => database.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.['value'];
-  const marks = recordedMarksIn(String(meta('marks') ?? ''));
+  // A later run began while this one still counted: it has replaced the file that this one writes its marks to.
+  const isReplaced = row['closed'] === 0 && row['precedes'] === 1;
+  const marks = isReplaced ? undefined : recordedMarksIn(String(meta('marks') ?? ''));
   return { began: Number(row['began']), seen: Number(row['seen']), closed: row['closed'] === 1, marks };
 }
 
@@ -139,10 +144,4 @@ export function recordedMarks(marks: RecordedMarks | undefined): string {
 function recordedMarksIn(value: string): RecordedMarks | undefined {
   const [bootId = '', id = '', changedAt] = value.split(' ');
   return id === '' ? undefined : { bootId, file: { id, changedAt: Number(changedAt) } };
-}
-
-function isSameFile(one: FileState, other: FileState): boolean {
-  const [inode, birth] = one.id.split('.');
-  const [otherInode, otherBirth] = other.id.split('.');
-  return inode === otherInode && (birth === undefined || otherBirth === undefined || birth === otherBirth);
 }

@@ -7,13 +7,14 @@ import type { LedgerCommand, LedgerNotice, LedgerReport, LedgerWorkerData } from
 // The entry point of the thread that writes the usage ledger. No other connection writes to the file.
 
 lowerThreadPriority();
-const { settings, salt, session, gapReason, marksAtStart, continuesRun } = workerData as LedgerWorkerData;
+const { settings, salt, session, gapReason, marksAtStart, continuesRun, isShared } = workerData as LedgerWorkerData;
 const ledger = Ledger.open(settings, {
   clock: systemClock,
   salt,
   gapReason,
   marksAtStart,
   continuesRun,
+  isShared,
   onNotice: (line) => post({ kind: 'notice', line }),
 });
 const noCommand = 0;

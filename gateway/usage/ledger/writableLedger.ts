@@ -93,6 +93,8 @@ export interface LedgerWorkerData {
   readonly marksAtStart: MarksAtStart | undefined;
   /** Whether an earlier thread of this process has written to the file. */
   readonly continuesRun: boolean;
+  /** Whether another process writes to the file, too: it may still count, so its run stays open. */
+  readonly isShared: boolean;
 }
 
 /** A message to the thread that writes the ledger. The thread answers each message with a `LedgerReport` of the same number. */

@@ -3,6 +3,7 @@ import { coverageOf, type Run } from '../../../gateway/usage/evidence/coverage.t
 
 const limits = { notBefore: 0, maxGap: 10 };
 const run = (began: number, seen: number, closed = true): Run => ({ began, seen, closed });
+const tenMinutes = 600_000;
 const lossOf = (version: string, from: number, until: number) => ({ version, from, until, reason: 'lost' });
 
 describe('coverageOf', () => {
@@ -14,6 +15,8 @@ describe('coverageOf', () => {
     ['a short pause after a run that was not closed', [run(5, 9, false), run(12, 30)], 12],
     ['the last run, which still counts', [run(5, 9), run(12, 30, false)], 5],
     ['runs that overlap', [run(5, 20, false), run(12, 30)], 5],
+    ['two gateways that still count', [run(5, 20, false), run(12, 30, false)], 30],
+    ['a gateway that ended beside another one', [run(5, 20, false), run(12, 2 * tenMinutes, false)], tenMinutes + 20],
   ])('%s', (_name, runs, since) => expect(coverageOf(runs, [], limits).since).toBe(since));
 
   it('begins after the last loss of the version or of all versions', () => {

@@ -38,6 +38,12 @@ function gateway() {
     ledger?.close();
     rmSync(spareMarkFileOf(store), { force: true });
   });
+  /** Starts another gateway with the same ledger. @returns a function that stops it */
+  const startSecond = (): (() => void) => {
+    const marks = CallMarks.open(store, clock.time);
+    const second = Ledger.open({ store, retention: 400 * 86_400_000 }, { clock, marks, isShared: true });
+    return () => second.close();
+  };
   const run = (unmarked: readonly string[] = []): void => {
     clock.time += 1_000;
     const marks = CallMarks.open(store, clock.time, (line) => void notices.push(line));
@@ -50,6 +56,7 @@ function gateway() {
     marksFile,
     notices,
     run,
+    startSecond,
     /** The process is killed, and with it what it had in memory. */
     kill: (): void => {
       const before = join(temporaryFolder(), 'usage.db');
@@ -176,6 +183,36 @@ describe('after kill -9', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     execFileSync('cp', ['-a', backup, one.marksFile]);
     one.run();
+    expect(await one.covered()).toEqual(nothing);
+  });
+
+  it('marks are not believed that a second gateway has replaced, although it failed to start', async () => {
+    const one = gateway();
+    one.run();
+    one.startSecond()();
+    expect(await one.covered()).toEqual(everything);
+    one.call(1);
+    one.kill();
+    one.run();
+    expect(await one.covered()).toEqual(nothing);
+  });
+
+  it('nothing is known while a second gateway counts, too', async () => {
+    const one = gateway();
+    one.run();
+    const stopSecond = one.startSecond();
+    expect(await one.covered()).toEqual(nothing);
+    stopSecond();
+    expect(await one.covered()).toEqual(everything);
+  });
+
+  it('a worker that was killed has marked calls in the file that another one has replaced', async () => {
+    const one = gateway();
+    one.run();
+    const copy = join(temporaryFolder(), 'calls');
+    execFileSync('cp', ['-a', one.marksFile, copy]);
+    renameSync(copy, one.marksFile);
+    one.loseWorker();
     expect(await one.covered()).toEqual(nothing);
   });
 

@@ -74,7 +74,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   // A line may quote a file, a backend or another server, so control characters are escaped.
   const notice = (line: string): void => void io.stderr.write(`${printable(line)}\n`);
   const { serve, restartWorkers } = workersFor(snapshot.gateway.workers, notice);
-  const ledger = await ThreadedLedger.open(ledgerSettingsOf(snapshot), notice);
+  const ledger = await ThreadedLedger.open(ledgerSettingsOf(snapshot), notice, { isShared: claim === undefined });
   const edits = new ReloadOnEdits(file, io);
   let current = snapshot;
   let fleet: Fleet | undefined;
