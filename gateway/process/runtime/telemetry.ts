@@ -8,7 +8,7 @@ import { CallTimes } from '../../usage/counting/callTimes.ts';
 import { Collector } from '../../usage/counting/collector.ts';
 import type { ClientIdentification } from '../../usage/counting/identification.ts';
 import type { RouteAnswers } from '../../usage/counting/routeAnswers.ts';
-import { currentPathOf, UnlistedVersions } from '../../usage/counting/routeNames.ts';
+import { currentPathOf, unlistedVersionIn } from '../../usage/counting/routeNames.ts';
 import type { CountedMark } from '../../usage/ledger/callMarks.ts';
 import { AccessLog } from '../../usage/observability/accessLog.ts';
 import { type ExchangeRecord, RecordBatches, type Recorder } from '../../usage/observability/exchangeRecord.ts';
@@ -39,7 +39,6 @@ export class Telemetry {
   readonly #metrics = new Metrics();
   readonly #log: AccessLog | undefined;
   readonly #collector: Collector | undefined;
-  readonly #unlistedVersions = new UnlistedVersions();
   readonly #batches = new RecordBatches((exchange) => this.#record(exchange));
   readonly #clock: Clock;
   readonly #requestsByVersion: ReadonlyMap<string, VersionRequests>;
@@ -170,9 +169,7 @@ export class Telemetry {
     // The path may name a version that routes.yaml does not list.
     const hasUnknownVersion = exchange.problem === 'UNKNOWN_VERSION';
     if (hasUnknownVersion) this.#noteFormerPath(exchange.path);
-    const unlisted = hasUnknownVersion
-      ? this.#unlistedVersions.find(exchange.path, this.#basePath, exchange.at)
-      : undefined;
+    const unlisted = hasUnknownVersion ? unlistedVersionIn(exchange.path, this.#basePath) : undefined;
     // `counted`: the exchange was already counted while it was open, each time at the time of then.
     if (!exchange.counted) this.#callTimes?.note(exchange);
     const client = exchange.counted

@@ -16,6 +16,8 @@ const maxExamples = 500;
 const maxExampleLength = 300;
 // Limits for a version that routes.yaml does not list: enough for clients that still call it, too few for a scanner to fill memory.
 const unlistedLimits = { clients: 1_000, routes: 50 } as const;
+// Of further unlisted versions in an hour, all calls are counted as those of `other clients`: a scanner must not hide who calls.
+const maxNamedUnlisted = 100;
 
 export type CollectorSettings = Pick<UsageSettings, 'identify' | 'maxClients' | 'maxRoutes'>;
 
@@ -243,12 +245,18 @@ export class Collector {
   }
 
   #addVersion(version: string, { isListed }: Pick<TrackedVersion, 'isListed'>): TrackedVersion {
-    const [maxClients, maxRoutes] = [this.#maxClients, this.#maxRoutes];
-    const clients = new TrackedClients(isListed ? maxClients : Math.min(maxClients, unlistedLimits.clients));
-    const routes = new RouteNames(isListed ? maxRoutes : Math.min(maxRoutes, unlistedLimits.routes));
+    const limits = isListed ? undefined : this.#unlistedLimits();
+    const clients = new TrackedClients(Math.min(this.#maxClients, limits?.clients ?? this.#maxClients));
+    const routes = new RouteNames(Math.min(this.#maxRoutes, limits?.routes ?? this.#maxRoutes));
     const trackedVersion = { clients, routes, isListed };
     this.#trackedVersions.set(version, trackedVersion);
     return trackedVersion;
+  }
+
+  /** The limits of one more unlisted version. */
+  #unlistedLimits(): { readonly clients: number; readonly routes: number } {
+    const unlisted = this.#trackedVersions.values().filter(({ isListed }) => !isListed);
+    return [...unlisted].length < maxNamedUnlisted ? unlistedLimits : { clients: 0, routes: 0 };
   }
 
   /** A request that began in an earlier hour is counted there and does not change the current hour. */

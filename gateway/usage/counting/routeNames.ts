@@ -193,39 +193,17 @@ export function unlistedMajor(segment: string): number | undefined {
   return /^v(?:0|[1-9]\d{0,2})$/.test(segment) ? Number(segment.slice(1)) : undefined;
 }
 
-const hourMs = 3_600_000;
-// Requests to further versions are counted without a version: a scanner must not fill the ledger.
-const maxVersionsPerHour = 100;
-
 /**
- * Recognizes, in request paths, versions that routes.yaml does not list. So the clients of a version that was removed from
- * routes.yaml are still counted.
+ * The version that a request path names although routes.yaml does not list it, and the rest of the path: the clients of a version that
+ * was removed from routes.yaml are still counted. Undefined: the path has no version.
  */
-export class UnlistedVersions {
-  readonly #versions = new Set<string>();
-  #hour = 0;
-
-  /**
-   * `path`: of a request to no listed version. Returns the version in it and the rest of the path; undefined if it has no
-   * version.
-   */
-  find(
-    path: string,
-    basePath: string,
-    at: number,
-  ): { readonly version: string; readonly resource: string } | undefined {
-    if (!path.startsWith(basePath)) return undefined;
-    const belowBase = path.slice(basePath.length);
-    const version = belowBase.split('/', 2)[1] ?? '';
-    if (!belowBase.startsWith('/') || unlistedMajor(version) === undefined) return undefined;
-    const hour = Math.floor(at / hourMs);
-    // A stream that ends now may have begun in an earlier hour. It does not change the current hour.
-    if (hour > this.#hour) {
-      this.#versions.clear();
-      this.#hour = hour;
-    }
-    if (this.#versions.size >= maxVersionsPerHour && !this.#versions.has(version)) return undefined;
-    this.#versions.add(version);
-    return { version, resource: belowBase.slice(version.length + 1) };
-  }
+export function unlistedVersionIn(
+  path: string,
+  basePath: string,
+): { readonly version: string; readonly resource: string } | undefined {
+  if (!path.startsWith(basePath)) return undefined;
+  const belowBase = path.slice(basePath.length);
+  const version = belowBase.split('/', 2)[1] ?? '';
+  if (!belowBase.startsWith('/') || unlistedMajor(version) === undefined) return undefined;
+  return { version, resource: belowBase.slice(version.length + 1) };
 }

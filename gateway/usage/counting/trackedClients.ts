@@ -34,6 +34,8 @@ export class TrackedClients {
   /** For a name that is not tracked: the client to count it as, and the client that was removed for it. */
   admit(name: string): { readonly client: TrackedClient; readonly replaced?: TrackedClient | undefined } {
     if (this.byName.size < this.#max) return { client: this.#track(name, 0) };
+    // Without a place, no client can replace another one, and the table would only take memory.
+    if (this.#max === 0) return { client: this.others };
     this.#sketch ??= new FrequencySketch(this.#max);
     const requests = this.#sketch.add(name);
     const replaced = requests > 1 ? this.#clientWithFewerThan(requests) : undefined;

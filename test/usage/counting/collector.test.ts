@@ -350,6 +350,21 @@ it('applies smaller limits to an unlisted version, and forgets it after the hour
   expect(collector.take().map(({ client }) => client)).toEqual(['x-client-id:c2999']);
 });
 
+it('names no client of further unlisted versions, but counts their calls', () => {
+  const collector = collectorOf({});
+  const call = (version: string, client: string) =>
+    collector.count(exchange({ version, unlisted: true, status: 404, client }));
+  for (let n = 100; n < 200; n++) call(`v${n}`, 'scanner');
+  call('v9', 'app');
+  call('v150', 'other');
+  const rowsOf = (version: string) => collector.take().filter((row) => row.version === version);
+  expect(rowsOf('v9').map(({ client, route, requests }) => [client, route, requests])).toEqual([
+    ['other clients', 'other', 1],
+  ]);
+  call('v150', 'another');
+  expect(rowsOf('v150').map(({ client }) => client)).toEqual(['x-client-id:another']);
+});
+
 it('stays small under a flood of long and malformed user agents', () => {
   const collector = collectorOf({ maxClients: 500, maxRoutes: 20 });
   const random = randomOf(3);

@@ -4,14 +4,13 @@ import { snapshotFrom } from '../../../gateway/config/load.ts';
 import { startGateway } from '../../../gateway/process/runtime/gateway.ts';
 import { systemClock } from '../../../gateway/shared/clock.ts';
 import { PathTable } from '../../../gateway/shared/pathTable.ts';
-import { pathWithoutIds, RouteNames, UnlistedVersions } from '../../../gateway/usage/counting/routeNames.ts';
+import { pathWithoutIds, RouteNames, unlistedVersionIn } from '../../../gateway/usage/counting/routeNames.ts';
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { runIn } from '../../process/cli/io.ts';
 import { startBackend } from '../../support/backend.ts';
 import { ask, get } from '../../support/rawClient.ts';
 import { readLedger } from '../../support/readLedger.ts';
-import { hourMs, noon } from '../model.ts';
 
 describe('a path', () => {
   it.each([
@@ -116,23 +115,7 @@ it.each([
   ['//v7/x', '', undefined],
   ['', '', undefined],
 ])('%s below %j', (path, basePath, expected) => {
-  expect(new UnlistedVersions().find(path, basePath, noon)).toEqual(expected);
-});
-
-it('has a hundred names an hour', () => {
-  const unlisted = new UnlistedVersions();
-  const names = Array.from({ length: 300 }, (_one, n) => unlisted.find(`/v${n}`, '', noon)?.version);
-  expect(names.filter((name) => name !== undefined)).toHaveLength(100);
-  expect(unlisted.find('/v99', '', noon)?.version).toBe('v99');
-  expect(unlisted.find('/v299', '', noon)).toBeUndefined();
-  expect(unlisted.find('/v299', '', noon + hourMs)?.version).toBe('v299');
-});
-
-it('does not start a new hour when a stream of the last one ends', () => {
-  const unlisted = new UnlistedVersions();
-  for (let n = 0; n < 100; n++) unlisted.find(`/v${n}`, '', noon);
-  expect(unlisted.find('/v1', '', noon - hourMs)?.version).toBe('v1');
-  expect(unlisted.find('/v299', '', noon)).toBeUndefined();
+  expect(unlistedVersionIn(path, basePath)).toEqual(expected);
 });
 
 it('usage and can-retire list the clients of a version that was removed from routes.yaml', async () => {
