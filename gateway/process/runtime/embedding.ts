@@ -126,6 +126,7 @@ class EmbeddedLedger {
   constructor(dataPlane: DataPlane, notice: (line: string) => void) {
     const { context, requestsByVersion } = dataPlane;
     const waitingExchanges: ExchangeRecord[] = [];
+    const since = clock.now();
     // Client identifiers are hashed with the salt in the file, so nothing is counted before the salt is known.
     context.recorder = {
       record: (exchange) => {
@@ -141,7 +142,7 @@ class EmbeddedLedger {
     this.#opened = ThreadedLedger.open(settingsWithoutFleet(current), notice, { marks }).then((ledger) => {
       dataPlane.resalt(ledger.salt);
       const sink = { clock, notice, usage: usageSinkOf(ledger), logs: false };
-      const telemetry = new Telemetry(dataPlane, sink, requestsByVersion, undefined, callMarks);
+      const telemetry = new Telemetry(dataPlane, sink, requestsByVersion, undefined, callMarks, since);
       context.recorder = telemetry.recorder;
       for (const exchange of waitingExchanges) telemetry.recorder.record(exchange);
       const onSaltChange = (): void => {

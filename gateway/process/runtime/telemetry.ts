@@ -62,19 +62,23 @@ export class Telemetry {
   /** How the collector identifies clients. */
   #identification: ClientIdentification;
 
-  /** `requestsByVersion`: contains the open requests. `onRecord`: called for each record. `callMarks`: of this process. */
+  /**
+   * `requestsByVersion`: contains the open requests. `onRecord`: called for each record. `callMarks`: of this process. `since`: no record
+   * is of a request that ended before this, epoch ms.
+   */
   constructor(
     source: TelemetrySource,
     { clock, notice, usage, otlp, logs }: ServeOptions,
     requestsByVersion: ReadonlyMap<string, VersionRequests> = new Map(),
     onRecord: (exchange: ExchangeRecord) => void = () => {},
     callMarks?: Pick<VersionCallMarks, 'beginCount' | 'close'>,
+    since = clock.now(),
   ) {
     const { usage: usageSettings, log, gateway } = source.current;
     this.#source = source;
     this.#clock = clock;
     this.#callTimes = clock.monotonic && new CallTimes();
-    this.#passedOnUntil = clock.now();
+    this.#passedOnUntil = since;
     this.#requestsByVersion = requestsByVersion;
     this.#onRecord = onRecord;
     this.#callMarks = callMarks;

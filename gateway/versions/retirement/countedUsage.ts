@@ -83,21 +83,27 @@ export interface Callers {
   readonly ignored: readonly ClientUse[];
 }
 
-/** `since`: epoch ms. `ignoreClients`: the clients whose calls do not count. */
+/**
+ * `since`: epoch ms. `ignoreClients`: the clients whose calls do not count. `hasOpenRequests`: a request that has neither failed nor been
+ * refused may be open, so it counts as use.
+ */
 export async function callersOf(
   version: string,
   queries: Pick<UsageQueries, 'byClient'>,
   since: number,
   ignoreClients: readonly string[],
+  hasOpenRequests = false,
 ): Promise<Callers> {
   const isIgnored = ignoredBy(ignoreClients);
   // Counts are per hour, and the exact time of the last request tells whether a client called within the period.
   const callers = (await queries.byClient(version, since)).filter(({ last }) => last >= since);
   const knocking = callers.filter((one) => !isIgnored(one));
+  const mayUse = (one: ClientUse): boolean =>
+    isUsing(one, since) || (hasOpenRequests && one.requests > one.failing + one.refused);
   return {
     knocking,
-    users: knocking.filter((one) => isUsing(one, since)),
-    failing: knocking.filter((one) => !isUsing(one, since)),
+    users: knocking.filter(mayUse),
+    failing: knocking.filter((one) => !mayUse(one)),
     ignored: callers.filter(isIgnored),
   };
 }

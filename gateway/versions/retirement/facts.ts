@@ -142,8 +142,8 @@ export async function gatherFacts(
 }
 
 /**
- * Open requests are not known by route. But every process has just added them to the ledger, as requests to their routes. Waiting
- * requests are not in it: any of them may be to the route.
+ * Open requests are not known by route. But every process has just added them to the ledger, as requests to their routes, and
+ * `callersOf` counts them. Waiting requests are not in it: any of them may be to the route.
  */
 function liveFactsAbout({ route }: RetirementSubject, { live = noLiveFacts }: FactSources): LiveFacts {
   return route ? { ...live, inFlight: 0, lastRemembered: undefined } : live;
@@ -166,7 +166,8 @@ async function countedFacts(
   // The end of a route refuses no request, so waivers do not apply to it.
   const retire = route ? snapshot.retire : { ...snapshot.retire, ignoreClients: ignoredOrWaived(snapshot, name, now) };
   const isIgnored = ignoredBy(retire.ignoreClients);
-  const callers = await callersOf(name, queries, since, retire.ignoreClients);
+  const hasOpenRequests = route !== undefined && (sources.live ?? noLiveFacts).inFlight > 0;
+  const callers = await callersOf(name, queries, since, retire.ignoreClients, hasOpenRequests);
   const { users, failing, knocking } = callers;
   const adjustedUsers = users.map(withAtLeastOneRequest);
   const routes = version ? (await queries.routes(name, sinceHour)).filter(({ last }) => last >= since) : [];

@@ -23,6 +23,7 @@ async function start(v1: object = {}, usage: object = {}, time = noon) {
   const clock = { time, now: () => clock.time };
   const backend = createServer((req, res) => {
     if (req.url === '/stream') res.write('…');
+    else if (req.headers['x-request'] === 'without an answer') return;
     else res.writeHead(req.headers['x-client-id'] === 'locked-out' ? 403 : 200).end();
   });
   await new Promise<void>((resolve) => backend.listen(0, '127.0.0.1', resolve));
@@ -67,6 +68,16 @@ async function start(v1: object = {}, usage: object = {}, time = noon) {
     },
     call: async (client: string, path: string, method = 'GET') =>
       (await fetch(origin + path, { method, headers: { 'x-client-id': client } })).status,
+    /** Sends a request that gets no answer. @returns a function that ends it */
+    open: (client: string, path: string): (() => Promise<void>) => {
+      const controller = new AbortController();
+      const headers = { 'x-client-id': client, 'x-request': 'without an answer' };
+      const answer = fetch(origin + path, { headers, signal: controller.signal }).catch(() => {});
+      return async () => {
+        controller.abort();
+        await answer;
+      };
+    },
     verdict: async (route = legacy) => {
       const { code, stdout, stderr } = await run('can-retire', route, '--format', 'json');
       const found = stdout === '' ? undefined : JSON.parse(stdout);
@@ -76,6 +87,21 @@ async function start(v1: object = {}, usage: object = {}, time = noon) {
 }
 
 describe('the verdict about a route', () => {
+  it('is no while a request of a client whose other requests failed is open', async () => {
+    const { call, open, wait, verdict } = await start();
+    wait(70);
+    expect(await call('locked-out', '/v1/legacy-search')).toBe(403);
+    expect((await verdict()).answer).toBe('yes');
+    const end = open('locked-out', '/v1/legacy-search');
+    await expect.poll(async () => (await verdict()).answer, { timeout: 10_000 }).toBe('no');
+    await end();
+    const later = async (): Promise<string> => {
+      wait(70);
+      return (await verdict()).answer;
+    };
+    await expect.poll(later, { timeout: 10_000 }).toBe('yes');
+  });
+
   it('depends only on the calls of the route', async () => {
     const { call, wait, verdict, run } = await start();
     expect(await call('shop', '/v1/legacy-search')).toBe(200);
