@@ -12,7 +12,6 @@ import {
   QueuedBatchAdder,
   whileQueueIsClosed,
 } from '../../../gateway/operate/fleet/queuedBatches.ts';
-import { migrate } from '../../../gateway/operate/fleet/schema.ts';
 import { type BatchOutcome, type FleetBatch, writeBatch } from '../../../gateway/operate/fleet/shipper.ts';
 import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -31,10 +30,9 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 async function store(connections = 12): Promise<Postgres & { readonly url: string }> {
-  const url = await server.database();
+  const url = await server.store();
   const sql = await Postgres.open({ store: url, passwordFile: undefined }, { connections });
   onTestFinished(() => sql.close());
-  await migrate(sql);
   return Object.assign(sql, { url });
 }
 

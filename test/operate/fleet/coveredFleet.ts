@@ -29,8 +29,8 @@ export interface Fleet {
 }
 
 /** A store whose ledger covers two days without a call of /v1. `script`: what the backend answers. */
-export async function createFleet(server: Pick<PostgresServer, 'database'>, script: Answer = okAnswer): Promise<Fleet> {
-  const store = await server.database();
+export async function createFleet(server: Pick<PostgresServer, 'store'>, script: Answer = okAnswer): Promise<Fleet> {
+  const store = await server.store();
   const { file, ledger } = ledgerWith([row('v2', 'user-agent:curl', Date.now())], Date.now() - 2 * day);
   ledger.close();
   const postgres = await Postgres.open({ store, passwordFile: undefined });

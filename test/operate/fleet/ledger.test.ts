@@ -6,7 +6,6 @@ import { ThreadedLedgerClient } from '../../../gateway/operate/admin/reading/thr
 import { parseUsageQuery } from '../../../gateway/operate/admin/usageQueryParams.ts';
 import { FleetLedger } from '../../../gateway/operate/fleet/ledger.ts';
 import { Postgres } from '../../../gateway/operate/fleet/postgres.ts';
-import { migrate } from '../../../gateway/operate/fleet/schema.ts';
 import { versionUsage } from '../../../gateway/process/runtime/reload.ts';
 import { noLiveFacts } from '../../../gateway/usage/evidence/callEvidence.ts';
 import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
@@ -34,16 +33,10 @@ afterAll(() => server.stop());
 
 /** A store with these requests, all of the gateway gw-1. */
 async function filled(): Promise<{ store: string; postgres: Postgres }> {
-  const { store, postgres } = await emptyStore();
-  await migrate(postgres);
-  await copyTo(postgres, tablesIn(ledgerWith(rows, now - 10 * day).file));
-  return { store, postgres };
-}
-
-async function emptyStore(): Promise<{ store: string; postgres: Postgres }> {
-  const store = await server.database();
+  const store = await server.store();
   const postgres = await Postgres.open({ store, passwordFile: undefined });
   onTestFinished(() => postgres.close());
+  await copyTo(postgres, tablesIn(ledgerWith(rows, now - 10 * day).file));
   return { store, postgres };
 }
 
@@ -210,7 +203,7 @@ describe('a store that fails', () => {
   });
 
   it('is a problem if it is not the store of a fleet', async () => {
-    const { store } = await emptyStore();
+    const store = await server.database();
     const reader = await readerOf(store);
     expect([await reader.readConsistently(() => reader.totals(0)), reader.problem]).toEqual([
       [],

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { maintainStore } from '../../../gateway/operate/fleet/maintenance.ts';
 import { Postgres, type Transactions } from '../../../gateway/operate/fleet/postgres.ts';
-import { getOrSetFleetSalt, migrate } from '../../../gateway/operate/fleet/schema.ts';
+import { getOrSetFleetSalt } from '../../../gateway/operate/fleet/schema.ts';
 import type { UsageBatch } from '../../../gateway/usage/usageRow.ts';
 import { day, ledgerWith, row } from '../../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
@@ -19,8 +19,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 async function storeWith(...batches: readonly UsageBatch[]): Promise<Postgres> {
-  const sql = await Postgres.open({ store: await server.database(), passwordFile: undefined });
-  await migrate(sql);
+  const sql = await Postgres.open({ store: await server.store(), passwordFile: undefined });
   await getOrSetFleetSalt(sql, 'ours');
   for (const rows of batches) await addTo(sql, rows);
   return sql;

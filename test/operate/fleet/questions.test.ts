@@ -69,7 +69,7 @@ interface TwoOptions {
 
 /** Two gateways whose ledger covers two days without a call of the versions. The second one has two workers. */
 async function startTwo({ heartbeat = quick.heartbeat, clockFile, end }: TwoOptions = {}) {
-  const store = await server.database();
+  const store = await server.store();
   const { file, ledger } = ledgerWith([row('v9', 'user-agent:curl', Date.now())], Date.now() - 2 * day);
   ledger.close();
   const postgres = await Postgres.open({ store, passwordFile: undefined });

@@ -124,7 +124,7 @@ it('the others see that a gateway hangs, was killed, was forgotten or has left',
 });
 
 it('a version is safe to stop once all gateways have retired it and were heard since', async () => {
-  const store = await server.database();
+  const store = await server.store();
   const gateways = await startThree(store, served);
   const [one, two, three] = gateways;
   if (!one || !two || !three) throw new Error('three gateways');
@@ -157,7 +157,7 @@ it('a version is safe to stop once all gateways have retired it and were heard s
 });
 
 it('no version is safe to stop while the store does not tell which gateways run: one may have started', async () => {
-  const store = await server.database();
+  const store = await server.store();
   const proxy = await startTcpProxy(server.port);
   // So long that no silence is the reason.
   const fleet = { silent_after: '1h' };
@@ -180,7 +180,7 @@ it('no version is safe to stop while the store does not tell which gateways run:
 });
 
 it('an edit that ends a version is refused while a gateway is silent or the store is down', async () => {
-  const store = await server.database();
+  const store = await server.store();
   const [one, two] = await Promise.all(
     ['gw-1', 'gw-2'].map((name) => startFleetGateway({ store, name, routes: served })),
   );
@@ -234,7 +234,7 @@ async function startedReason(store: string, routes: Readonly<Record<string, unkn
 }
 
 it('a start that breaks what the fleet has announced is not ready until it is corrected', async () => {
-  const store = await server.database();
+  const store = await server.store();
   const one = await startAccepted(store, third);
   expect((await readyz(one)).status).toBe(200);
   const two = await startFleetGateway({ store, name: 'gw-2', routes: served });
@@ -267,7 +267,7 @@ it('a start that breaks what the fleet has announced is not ready until it is co
 });
 
 it('a refused start becomes ready once another gateway has accepted its configuration', async () => {
-  const store = await server.database();
+  const store = await server.store();
   const one = await startAccepted(store, third);
   const two = await startFleetGateway({ store, name: 'gw-2', routes: served });
   expect((await readyz(two)).status).toBe(503);
@@ -309,7 +309,7 @@ it('a gateway that starts while the store is down serves no clients before it ha
 });
 
 it('with fleet.start: serve, a gateway that starts while the store is down is ready', async () => {
-  const store = await server.database();
+  const store = await server.store();
   await server.crash();
   const one = await startFleetGateway({ store, name: 'gw-1', routes: served, fleet: { ...quick, start: 'serve' } });
   expect((await readyz(one)).status).toBe(200);
@@ -319,7 +319,7 @@ it('with fleet.start: serve, a gateway that starts while the store is down is re
 });
 
 it('a gateway that could not compare its configuration at the start stays ready, and reports what it breaks', async () => {
-  const store = await server.database();
+  const store = await server.store();
   const one = await startAccepted(store, third);
   await server.crash();
   const two = await startFleetGateway({ store, name: 'gw-2', routes: served, fleet: { start: 'serve' } });
@@ -333,7 +333,7 @@ it('a gateway that could not compare its configuration at the start stays ready,
 });
 
 it('the calls and the requests in flight of one gateway count for all', async () => {
-  const store = await server.database();
+  const store = await server.store();
   const backend = await startBackend(({ target }) => (target === '/slow' ? undefined : okAnswer));
   const routes = { '/v1': { ...ended, upstream: backend.url }, '/v2': upstream };
   const [one, two] = await Promise.all(['gw-1', 'gw-2'].map((name) => startFleetGateway({ store, name, routes })));
@@ -365,7 +365,7 @@ it('the calls and the requests in flight of one gateway count for all', async ()
 });
 
 it('an edit of a mounted ConfigMap becomes active in all gateways, and until then the difference is reported', async () => {
-  const store = await server.database();
+  const store = await server.store();
   const gateways = await startThree(store, served);
   const before = (await fleetOf(gateways[0])).gateways[0].config;
   for (const [at, gateway] of gateways.entries()) edit(gateway, `gw-${at + 1}`, store, third);
@@ -381,7 +381,7 @@ it('an edit of a mounted ConfigMap becomes active in all gateways, and until the
 });
 
 it('notes in the store that a reload changes the names of clients', async () => {
-  const store = await server.database();
+  const store = await server.store();
   const gateway = await startAccepted(store, served);
   const naming = async () => {
     const rows = await query<{ key: string; value: string }>(

@@ -16,8 +16,7 @@ afterAll(() => server.stop());
 
 /** A store with the salt `ours`. */
 async function store(connections = 2): Promise<Postgres> {
-  const sql = await Postgres.open({ store: await server.database(), passwordFile: undefined }, { connections });
-  await migrate(sql);
+  const sql = await Postgres.open({ store: await server.store(), passwordFile: undefined }, { connections });
   expect(await getOrSetFleetSalt(sql, 'ours')).toBe('ours');
   return sql;
 }
@@ -169,8 +168,7 @@ describe('migrate', () => {
   });
 
   it('replaces the salt of the fleet by that of usage.tag_key only, and says so', async () => {
-    const sql = await Postgres.open({ store: await server.database(), passwordFile: undefined });
-    await migrate(sql);
+    const sql = await Postgres.open({ store: await server.store(), passwordFile: undefined });
     expect(await agreeOnSalt(sql, 'first', false)).toEqual({ salt: 'first', isReplaced: false });
     expect(await agreeOnSalt(sql, 'second', false)).toEqual({ salt: 'first', isReplaced: false });
     expect(await agreeOnSalt(sql, 'keyed', true)).toEqual({ salt: 'keyed', isReplaced: true });

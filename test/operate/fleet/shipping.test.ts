@@ -3,8 +3,6 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { FleetLedger } from '../../../gateway/operate/fleet/ledger.ts';
-import { Postgres } from '../../../gateway/operate/fleet/postgres.ts';
-import { migrate } from '../../../gateway/operate/fleet/schema.ts';
 import { tag } from '../../../gateway/usage/counting/identification.ts';
 import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import type { UsageBatch } from '../../../gateway/usage/usageRow.ts';
@@ -39,7 +37,7 @@ function batch(rows = 60): UsageBatch {
 
 /** A database behind a proxy. */
 async function storeBehindProxy() {
-  const direct = await server.database();
+  const direct = await server.store();
   const proxy = await startTcpProxy(server.port);
   return { direct, proxy, store: direct.replace(`:${server.port}/`, `:${proxy.port}/`) };
 }
@@ -138,7 +136,7 @@ it('starts in time although the store does not answer', async () => {
 });
 
 it('sends what waits before it stops', async () => {
-  const store = await server.database();
+  const store = await server.store();
   const member = await startMember(store);
   const one = batch();
   member.ledger.add(one);
@@ -147,7 +145,7 @@ it('sends what waits before it stops', async () => {
 });
 
 it('has sent every count after a flush', async () => {
-  const store = await server.database();
+  const store = await server.store();
   const member = await startMember(store);
   await isEmpty(member);
   const batches: UsageBatch[] = [];
@@ -226,7 +224,7 @@ it('brings the losses of single versions, once and with their counts, and others
 });
 
 it('reports that the store has lost counts', async () => {
-  const store = await server.database();
+  const store = await server.store();
   const member = await startMember(store);
   member.ledger.add(batch());
   await member.fleet.flush();
@@ -239,7 +237,7 @@ it('reports that the store has lost counts', async () => {
 });
 
 it('reports that the store does not accept a batch, and sends it again', async () => {
-  const store = await server.database();
+  const store = await server.store();
   const member = await startMember(store);
   await isEmpty(member);
   const rename = (from: string, to: string) => query(store, `ALTER FUNCTION version_gateway.${from} RENAME TO ${to}`);
@@ -259,7 +257,7 @@ it('reports that the store does not accept a batch, and sends it again', async (
 });
 
 it('counts one key on two gateways as one client, and keeps the salt of the fleet', async () => {
-  const store = await server.database();
+  const store = await server.store();
   const first = await startMember(store);
   const second = await startMember(store);
   expect(second.ledger.salt).toBe(first.ledger.salt);
@@ -273,11 +271,7 @@ it('counts one key on two gateways as one client, and keeps the salt of the flee
 });
 
 it('counts the first calls of two gateways that start at once on an empty store as those of one client', async () => {
-  const store = await server.database();
-  // A gateway does not wait long for the store, and creating the tables may take that long on a slow machine.
-  const postgres = await Postgres.open({ store, passwordFile: undefined });
-  await migrate(postgres);
-  await postgres.close();
+  const store = await server.store();
   // As in a process that has just started, also on a slow machine.
   const begun = performance.now();
   const now = performance.now.bind(performance);

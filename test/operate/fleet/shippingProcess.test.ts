@@ -37,7 +37,7 @@ interface Setup {
 async function setup(settings: Record<string, unknown> = {}): Promise<Setup> {
   const service = await startService();
   routes = { '/v1': service, '/v2': service };
-  const direct = await server.database();
+  const direct = await server.store();
   const proxy = await startTcpProxy(server.port);
   const store = direct.replace(`:${server.port}/`, `:${proxy.port}/`);
   const start = (folder?: string): Promise<FleetGateway> =>

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { FleetSettings } from '../../../gateway/config/snapshot.ts';
 import { Postgres } from '../../../gateway/operate/fleet/postgres.ts';
-import { migrate } from '../../../gateway/operate/fleet/schema.ts';
 import { maxEventsPerGroup } from '../../../gateway/operate/notify/events.ts';
 import { NotifyQueue } from '../../../gateway/operate/notify/queue.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
@@ -23,13 +22,8 @@ const sent = { isSent: true, result: '204', nextAt: undefined };
 /** Two gateways with the same queue. */
 async function pair(kind: 'file' | 'store'): Promise<readonly [NotifyQueue, NotifyQueue]> {
   const file = join(temporaryFolder(), 'queue.db');
-  const store = kind === 'store' ? await server.database() : '';
+  const store = kind === 'store' ? await server.store() : '';
   const fleet = { store, passwordFile: undefined } as FleetSettings;
-  if (kind === 'store') {
-    const postgres = await Postgres.open(fleet);
-    await migrate(postgres);
-    await postgres.close();
-  }
   const open = async () => (kind === 'file' ? NotifyQueue.open(file) : NotifyQueue.inStore(fleet));
   const queues = await Promise.all([open(), open()]);
   onTestFinished(async () => {
@@ -167,11 +161,10 @@ it.runIf(process.platform === 'linux')('leaves no file open that cannot be used'
 });
 
 it('opens the queue of a store that another gateway has just created, and leaves no connection to one that it may not', async () => {
-  const store = await server.database();
+  const store = await server.store();
   const fleet = { store, passwordFile: undefined } as FleetSettings;
   const postgres = await Postgres.open(fleet);
   onTestFinished(() => postgres.close());
-  await migrate(postgres);
   // One of them creates the table. The others fail in the same moment, or find it.
   const queues = await Promise.all(Array.from({ length: 8 }, () => NotifyQueue.inStore(fleet)));
   for (const queue of queues) expect(await queue.recent(1, ['r'])).toEqual([]);
