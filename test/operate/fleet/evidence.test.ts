@@ -34,23 +34,6 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-it('usage names a gateway that is not heard: its calls are missing', async () => {
-  const fleet = await createFleet(server);
-  const one = await fleet.start('gw-1');
-  const { proxy, store } = await behindProxy(server, fleet);
-  const two = await fleet.start('gw-2', { store });
-  const usage = (...where: string[]) => runIn('.', ['usage', '/v1', '--since', '1h', ...where]);
-  const ofGateway = () => usage('--admin', one.admin);
-  expect((await ofGateway()).stdout).toMatch(/\nusage of \/v1 in the last .*, since .*\n\n {2}no requests\n$/);
-  proxy.cut();
-  await call(two);
-  await kill(two, 'SIGKILL');
-  const missing =
-    /Gateway gw-2 has not been heard for .*; its calls are missing from this ledger\.\n\n {2}no requests\n$/;
-  await eventually(async () => expect((await ofGateway()).stdout).toMatch(missing), 1_000);
-  expect((await usage('--store', fleet.store)).stdout).toMatch(missing);
-});
-
 it('usage names another gateway that has a worker that does not answer', async () => {
   const fleet = await createFleet(server);
   const one = await fleet.start('gw-1');
@@ -263,16 +246,26 @@ describe('no yes', () => {
     await expectNoYes(two, fleet, /Can \/v1 be retired\? {2}not yet[\s\S]*a worker ended before it had counted them/);
   });
 
-  it('while a gateway is silent with unsent calls of v1', async () => {
+  it('while a gateway is silent with unsent calls of v1, and usage names it', async () => {
     const fleet = await createFleet(server);
     const { proxy, store } = await behindProxy(server, fleet);
     const one = await fleet.start('gw-1');
     const two = await fleet.start('gw-2', { store });
+    const usage = async (...where: string[]) => (await runIn('.', ['usage', '/v1', '--since', '1h', ...where])).stdout;
     await expectYes(one, fleet);
+    expect(await usage('--admin', one.admin)).toMatch(/\nusage of \/v1 in the last .*, since .*\n\n {2}no requests\n$/);
     proxy.cut();
     await call(two);
     await waitForState(fleet.store, 'gw-2', `heard < now() - interval '5 s'`);
     await eventually(() => expectNoYes(one, fleet, /Gateway gw-2 has not been heard/));
+    await kill(two, 'SIGKILL');
+    const missing =
+      /Gateway gw-2 has not been heard for .*; its calls are missing from this ledger\.\n\n {2}no requests\n$/;
+    for (const where of [
+      ['--admin', one.admin],
+      ['--store', fleet.store],
+    ])
+      expect(await usage(...where)).toMatch(missing);
   });
 });
 

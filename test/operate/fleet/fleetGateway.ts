@@ -34,7 +34,7 @@ export interface FleetGatewayOptions {
 }
 
 // Short, so that tests wait little. A machine that is busy must not make a gateway look silent.
-export const quick = { heartbeat: '200ms', silent_after: '4s' };
+export const quick = { heartbeat: '500ms', silent_after: '4s' };
 
 /** Starts a gateway of a fleet as a process of its own. It is ended after the test, or at the `end` of several tests. */
 export async function startFleetGateway(options: FleetGatewayOptions, end?: End): Promise<FleetGateway> {
