@@ -10,12 +10,13 @@ const entries = ['main', 'index', 'express', ...threads];
 /**
  * Writes the modules of the gateway into a few files of `folder`, as in dist/. With hundreds of small files, a start would spend a
  * third of its CPU time finding and compiling them. The current folder must be the root of the project.
+ * @param more further files to start from, by name
  */
-export async function bundle(folder: string): Promise<void> {
+export async function bundle(folder: string, more: Readonly<Record<string, string>> = {}): Promise<void> {
   cpSync('gateway/operate/admin/dashboard/assets', join(folder, 'operate/admin/dashboard/assets'), { recursive: true });
   cpSync('gateway/operate/admin/adminApi.json', join(folder, 'operate/admin/adminApi.json'));
   const build = await rolldown({
-    input: Object.fromEntries(entries.map((entry) => [entry, `gateway/${entry}.ts`])),
+    input: { ...Object.fromEntries(entries.map((entry) => [entry, `gateway/${entry}.ts`])), ...more },
     platform: 'node',
     // Modules of Node, and packages that are not `bundled`, stay imports. Their ids begin with a name. Ids of files begin with a dot or a
     // slash.
