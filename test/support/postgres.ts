@@ -65,7 +65,7 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
   };
   useCertificate(tls);
   const tlsSettings = tls ? ['ssl=on', 'ssl_cert_file=server.cert', 'ssl_key_file=server.key'] : [];
-  const port = await freePort();
+  let port = await freePort();
   const url = (database: string): string => `postgres://gateway@127.0.0.1:${port}/${database}`;
   let server: ChildProcess | undefined;
   let databases = 0;
@@ -120,7 +120,18 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     await ended;
   };
 
-  await start();
+  const isStarted = await start().then(
+    () => true,
+    // Another process may have taken the free port.
+    (error: Error) => {
+      if (!error.message.includes('Address already in use')) throw error;
+      return false;
+    },
+  );
+  if (!isStarted) {
+    port = await freePort();
+    await start();
+  }
   return {
     get pid() {
       return server?.pid ?? 0;
@@ -141,7 +152,11 @@ export async function startPostgres(options: PostgresServerOptions = {}): Promis
     },
     database: async () => url(await createDatabase()),
     store: async () => {
-      emptyStore ??= createEmptyStore();
+      // After a failure, the next test tries again.
+      emptyStore ??= createEmptyStore().catch((error: Error) => {
+        emptyStore = undefined;
+        throw error;
+      });
       return url(await createDatabase(await emptyStore));
     },
     stop: async () => {

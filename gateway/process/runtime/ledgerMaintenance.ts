@@ -143,9 +143,9 @@ export function usageSinkOf(
       if (batch.length > 0) fleet?.onBatch(batch, since);
       // Paths contain ids, which must not reach a disk.
       for (const row of batch) if (row.example !== undefined) row.example = undefined;
-      // Before the calls are in the ledger, so that nobody reads them without it.
+      // The loss is added before the calls, so that nobody reads the calls without it.
       const areTimesWrong = hasWrongTimes || (clock.monotonic !== undefined && hasFutureCalls(batch, now));
-      if (areTimesWrong) addLosses([misdatedCalls(since, now + 1)]);
+      if (areTimesWrong) addLosses([misdatedCalls(since, Math.max(since, now) + 1)]);
       ledger.add(salt === ledger.salt ? batch : withoutTags(batch), counted);
     },
     onProcessEnd: (process, isClean) => {

@@ -25,7 +25,7 @@ export class CallTimes {
     if (Math.abs(endedAt - at - duration) > jumpToleranceMs) this.#hasChangedDuringCall = true;
   }
 
-  /** Forgets the calls. `since`: they have ended after this time, epoch ms. @returns whether one of their times is too early, or may be */
+  /** Forgets the calls. `since`: they have ended after this time, epoch ms. @returns whether a call may be dated too early */
   take(since: number): boolean {
     const wasSetBack = this.#earliestEnd < since - jumpToleranceMs || this.#hasChangedDuringCall;
     this.#earliestEnd = Number.POSITIVE_INFINITY;

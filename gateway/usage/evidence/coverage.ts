@@ -46,8 +46,8 @@ export function coverageOfSizes(coverage: Coverage, since: number, now: number):
 }
 
 const dayMs = 86_400_000;
-// A gateway writes at least once a minute. If it has not for this long, it has ended.
-const longestSilenceMs = 600_000;
+/** A gateway writes at least once a minute. If it has not for this long, it has probably ended. */
+export const longestSilenceMs = 600_000;
 const severalWriters =
   'Two gateways write this ledger at the same time, or one of two ended without recording its last calls.';
 const uncleanEnd = 'A gateway ended without recording its last calls.';

@@ -273,7 +273,9 @@ export class Ledger implements WritableLedger {
   }
 
   #closeEarlierRuns(store: SqliteStore, now: number): readonly Loss[] {
-    if (!this.#continuesRun) return store.closeEarlierRuns(this.#marksAtStart, now, this.#isShared);
+    // The gateway beside this one still counts.
+    if (this.#isShared) return [];
+    if (!this.#continuesRun) return store.closeEarlierRuns(this.#marksAtStart, now);
     store.closeRunOfEarlierThread();
     return [];
   }

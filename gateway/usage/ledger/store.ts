@@ -257,14 +257,13 @@ export class SqliteStore {
 
   /**
    * Closes the runs of earlier processes, and records the calls that may be missing because they did not end cleanly, or because the
-   * file is an older copy. `found`: the marks of their calls; undefined: not known. `isShared`: another process writes to the file, too, so
-   * its run stays open. Within `transaction`, before the first `add`.
+   * file is an older copy. `found`: the marks of their calls; undefined: not known. Within `transaction`, before the first `add`.
    */
-  closeEarlierRuns(found: MarksAtStart | undefined, now: number, isShared: boolean): readonly Loss[] {
+  closeEarlierRuns(found: MarksAtStart | undefined, now: number): readonly Loss[] {
     const losses = unrecordedCalls(this.#database, found, now);
     this.addLosses(losses);
-    const open = isShared ? 0 : this.#database.prepare('UPDATE runs SET closed = 1 WHERE closed = 0').run().changes;
-    if (Number(open) > 0) this.noteUncounted(now);
+    const { changes } = this.#database.prepare('UPDATE runs SET closed = 1 WHERE closed = 0').run();
+    if (Number(changes) > 0) this.noteUncounted(now);
     this.#database.exec('DELETE FROM counted');
     this.saveCounted((found?.marks ?? []).map(({ process, at }) => [process, at]));
     return losses;

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Loss } from '../evidence/coverage.ts';
+import { jumpToleranceMs } from '../../shared/clock.ts';
+import { type Loss, longestSilenceMs } from '../evidence/coverage.ts';
 import type { MarksAtStart } from './callMarks.ts';
 import { type CallMark, type FileState, isSameFile } from './markFile.ts';
 
@@ -61,15 +62,27 @@ export function lossesOf(
  * Empty for a new ledger. @throws the errors of SQLite
  */
 export function unrecordedCalls(database: DatabaseSync, found: MarksAtStart | undefined, now: number): Loss[] {
+  const besideOthers = lossesBesideOthers(database, now);
   const last = lastRunIn(database);
-  if (last === undefined) return [];
+  if (last === undefined) return besideOthers;
   const rows = database.prepare('SELECT process, until FROM counted').all();
   const countedUntil = new Map(rows.map(({ process, until }) => [Number(process), Number(until)]));
   // A copy of a file has fewer calls than were marked after it was made.
   const end = { began: last.began, now, cause: endedUncounted };
   const ofVersions = lossesOf(found?.marks ?? [], (process) => countedUntil.get(process) ?? 0, end);
   const ofAll = lossOfAll(last, found, now);
-  return ofAll ? [...ofVersions, ofAll] : ofVersions;
+  return [...besideOthers, ...ofVersions, ...(ofAll ? [ofAll] : [])];
+}
+
+/** The calls that open runs beside which another gateway wrote the ledger may not have counted: one loss for each of these runs. */
+function lossesBesideOthers(database: DatabaseSync, now: number): Loss[] {
+  const reason = `Calls may be missing: ${endedUncounted}, beside another gateway.`;
+  const runs = database.prepare(`SELECT began, seen FROM runs AS run WHERE closed = 0 AND ${isBesideOthers}`).all();
+  return runs.map((run) => {
+    const [began, seen] = [Number(run['began']), Number(run['seen'])];
+    const from = Math.min(now, Math.max(began, seen - maxCountingDelayMs));
+    return { version: '', from, until: Math.max(from, Math.min(now, seen + longestSilenceMs)), reason };
+  });
 }
 
 /**
@@ -120,19 +133,21 @@ export function lossOfIgnored(before: readonly string[], after: readonly string[
   return [{ version: '', from: 0, until: lostAt, reason: `Calls may be missing: ${cause}.` }];
 }
 
-/** An open run, if there is one; several open runs count as one. Undefined: the ledger has no run. */
+// The gateways share the numbers of their processes and the place of their marks, so the marks of such a run tell nothing.
+const isBesideOthers = `EXISTS (SELECT 1 FROM runs AS other
+  WHERE other.id > run.id OR (other.id < run.id AND other.seen > run.began + ${jumpToleranceMs}))`;
+
+/** An open run, if there is one without others beside it. Undefined: the ledger has no such run, and none that is closed. */
 function lastRunIn(database: DatabaseSync): LastRun | undefined {
   const row = database
     .prepare(
-      `SELECT closed, MAX(began) AS began, MAX(seen) AS seen, MIN(id) < (SELECT MAX(id) FROM runs) AS precedes
-        FROM runs GROUP BY closed ORDER BY closed LIMIT 1`,
+      `SELECT closed, MAX(began) AS began, MAX(seen) AS seen FROM runs AS run
+        WHERE closed = 1 OR NOT ${isBesideOthers} GROUP BY closed ORDER BY closed LIMIT 1`,
     )
     .get();
   if (row === undefined) return undefined;
   const meta = (key: string) => database.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.['value'];
-  // A later run began while this one still counted: it has replaced the file that this one writes its marks to.
-  const isReplaced = row['closed'] === 0 && row['precedes'] === 1;
-  const marks = isReplaced ? undefined : recordedMarksIn(String(meta('marks') ?? ''));
+  const marks = recordedMarksIn(String(meta('marks') ?? ''));
   return { began: Number(row['began']), seen: Number(row['seen']), closed: row['closed'] === 1, marks };
 }
 

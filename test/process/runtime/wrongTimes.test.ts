@@ -22,10 +22,10 @@ interface WrongClock {
   readonly call: readonly [number, number];
 }
 
-/** Since when the ledger covers all calls, after one call. */
-async function coverageAfter({ by, call: [began, ended] }: WrongClock) {
-  let [now, skew] = [noon, 0];
-  const clock = { now: () => now + skew, monotonic: () => now };
+/** What counts the calls of a gateway, by a clock that is `skew` ms off. */
+function counting() {
+  const time = { now: noon, skew: 0 };
+  const clock = { now: () => time.now + time.skew, monotonic: () => time.now };
   const store = join(temporaryFolder(), 'usage.db');
   const ledger = Ledger.open({ store, retention: 400 * 24 * hour }, { clock });
   onTestFinished(() => ledger.close());
@@ -34,13 +34,19 @@ async function coverageAfter({ by, call: [began, ended] }: WrongClock) {
   const usage = usageSinkOf(ledger, undefined, undefined, clock);
   const telemetry = new Telemetry({ current, identification }, { clock, notice: () => {}, usage, logs: false });
   onTestFinished(() => telemetry.close());
+  return { time, clock, ledger, telemetry };
+}
+
+/** Since when the ledger covers all calls, after one call. */
+async function coverageAfter({ by, call: [began, ended] }: WrongClock) {
+  const { time, ledger, telemetry } = counting();
   const timeAt = (seconds: number): number => noon + hour + seconds * second + (seconds < 1 ? by : 0);
   const duration = (ended - began) * second;
-  now = noon + hour;
+  time.now = noon + hour;
   ledger.add([]);
   await telemetry.flush();
   telemetry.recorder.record({ ...successfulExchange, at: timeAt(began), endedAt: timeAt(ended), duration });
-  now += 4 * second;
+  time.now += 4 * second;
   await telemetry.flush();
   ledger.add([]);
   return coveredSince(readLedger(ledger));
@@ -61,4 +67,18 @@ it.each<[string, WrongClock]>([
   ['a long call', { by: 0, call: [-3_000, 3] }],
 ])('coverage continues after %s', async (_name, wrong) => {
   expect(await coverageAfter(wrong)).toBe(noon);
+});
+
+it('coverage restarts after a call while the clock was an hour behind, if calls were passed on at that time', async () => {
+  const { time, clock, ledger, telemetry } = counting();
+  time.now = noon + hour;
+  ledger.add([]);
+  await telemetry.flush();
+  time.skew = -hour;
+  await telemetry.flush();
+  telemetry.recorder.record({ ...successfulExchange, at: clock.now(), endedAt: clock.now(), duration: 0 });
+  time.skew = 0;
+  time.now += 4 * second;
+  await telemetry.flush();
+  expect(await coveredSince(readLedger(ledger))).toBe(noon + hour + 4 * second + 1);
 });

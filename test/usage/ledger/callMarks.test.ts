@@ -57,6 +57,9 @@ function gateway() {
     notices,
     run,
     startSecond,
+    pass: (ms: number): void => {
+      clock.time += ms;
+    },
     /** The process is killed, and with it what it had in memory. */
     kill: (): void => {
       const before = join(temporaryFolder(), 'usage.db');
@@ -99,6 +102,13 @@ function gateway() {
       return found;
     },
   };
+}
+
+/** As if the last gateway had been killed after its last write. */
+function reopenLastRun(store: string): void {
+  const database = new DatabaseSync(store);
+  database.exec('UPDATE runs SET closed = 0 WHERE id = (SELECT MAX(id) FROM runs)');
+  database.close();
 }
 
 const nothing = { v1: 'since the start', v2: 'since the start' };
@@ -203,6 +213,31 @@ describe('after kill -9', () => {
     const stopSecond = one.startSecond();
     expect(await one.covered()).toEqual(nothing);
     stopSecond();
+    expect(await one.covered()).toEqual(everything);
+  });
+
+  it('a second gateway was killed, and the first one then ended cleanly', async () => {
+    const one = gateway();
+    one.run();
+    one.startSecond()();
+    reopenLastRun(one.store);
+    one.pass(10_000);
+    one.call(1);
+    one.count('v1');
+    one.end();
+    one.run();
+    expect(await one.covered()).toEqual(nothing);
+    expect(one.notices.join()).toMatch(/beside another gateway/);
+  });
+
+  it('a second gateway starts while calls of the first one are not counted yet', async () => {
+    const one = gateway();
+    one.run();
+    one.call(1);
+    one.startSecond()();
+    one.count('v1');
+    one.end();
+    one.run();
     expect(await one.covered()).toEqual(everything);
   });
 
