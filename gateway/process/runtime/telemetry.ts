@@ -3,7 +3,7 @@ import type { Snapshot } from '../../config/snapshot.ts';
 import type { OtlpRecorder } from '../../operate/otlp/recorder.ts';
 import type { VersionCallMarks } from '../../proxy/pipeline/callMarks.ts';
 import type { InFlight, VersionRequests } from '../../proxy/pipeline/inFlight.ts';
-import { type Clock, ClockWatch } from '../../shared/clock.ts';
+import type { Clock } from '../../shared/clock.ts';
 import { CallTimes } from '../../usage/counting/callTimes.ts';
 import { Collector } from '../../usage/counting/collector.ts';
 import type { ClientIdentification } from '../../usage/counting/identification.ts';
@@ -57,7 +57,6 @@ export class Telemetry {
   #basePath: string;
   /** Undefined: a change of the clock is not detected. */
   readonly #callTimes: CallTimes | undefined;
-  readonly #clockWatch: ClockWatch;
   /** The settings that the collector uses, as text to compare. */
   #collectorKey: string;
   /** How the collector identifies clients. */
@@ -78,8 +77,7 @@ export class Telemetry {
     const { usage: usageSettings, log, gateway } = source.current;
     this.#source = source;
     this.#clock = clock;
-    this.#clockWatch = new ClockWatch(clock);
-    this.#callTimes = clock.monotonic && new CallTimes();
+    this.#callTimes = clock.monotonic && new CallTimes(clock);
     this.#passedOnUntil = since;
     this.#requestsByVersion = requestsByVersion;
     this.#onRecord = onRecord;
@@ -230,9 +228,7 @@ export class Telemetry {
     const batch = this.#collector?.take() ?? [];
     const isNewlyCounted = counted !== undefined && counted.until > this.#countedUntil;
     const since = this.#passedOnUntil;
-    // A change of the clock that is found now has changed the times of the calls since the last measurement.
-    const wasSet = this.#clockWatch.measure().jump !== 0;
-    const hasWrongTimes = (this.#callTimes?.take(since) ?? false) || wasSet;
+    const hasWrongTimes = this.#callTimes?.take(since) ?? false;
     if (batch.length > 0 || isNewlyCounted)
       this.#usageSink?.receive({ batch, salt: this.#identification.salt, since, counted, hasWrongTimes });
     if (isNewlyCounted) this.#countedUntil = counted.until;

@@ -1,4 +1,4 @@
-import { jumpToleranceMs } from '../../shared/clock.ts';
+import { type Clock, ClockWatch, jumpToleranceMs } from '../../shared/clock.ts';
 import type { UsageBatch } from '../usageRow.ts';
 
 /** The times of a call. */
@@ -16,8 +16,13 @@ export interface TimedCall {
  * whenever it is compared with the monotonic one. But the calls in between have the wrong time, and would be counted in a wrong period.
  */
 export class CallTimes {
+  readonly #clockWatch: ClockWatch;
   #earliestEnd = Number.POSITIVE_INFINITY;
   #hasChangedDuringCall = false;
+
+  constructor(clock: Clock) {
+    this.#clockWatch = new ClockWatch(clock);
+  }
 
   /** Notes a call that has ended. */
   note({ at, endedAt, duration }: TimedCall): void {
@@ -27,10 +32,12 @@ export class CallTimes {
 
   /** Forgets the calls. `since`: they have ended after this time, epoch ms. @returns whether a call may be dated too early */
   take(since: number): boolean {
-    const wasSetBack = this.#earliestEnd < since - jumpToleranceMs || this.#hasChangedDuringCall;
+    // `since` may itself have been taken while the clock was wrong. Then it was set since.
+    const wasSet = this.#clockWatch.measure().jump !== 0;
+    const areWrong = wasSet || this.#earliestEnd < since - jumpToleranceMs || this.#hasChangedDuringCall;
     this.#earliestEnd = Number.POSITIVE_INFINITY;
     this.#hasChangedDuringCall = false;
-    return wasSetBack;
+    return areWrong;
   }
 }
 

@@ -44,7 +44,7 @@ export class ServingProcess {
   readonly #open = new Map<Call, OpenCall>();
   #rows: UsageRow[] = [];
   #countedUntil = 0;
-  readonly #callTimes = new CallTimes();
+  readonly #callTimes = new CallTimes(machine.clock);
   /** All calls that ended before this time are taken. */
   #takenUntil = machine.clock.now();
   #snapshot: Snapshot;
