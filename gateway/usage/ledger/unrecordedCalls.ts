@@ -137,7 +137,7 @@ export function lossOfIgnored(before: readonly string[], after: readonly string[
 const isBesideOthers = `EXISTS (SELECT 1 FROM runs AS other
   WHERE other.id > run.id OR (other.id < run.id AND other.seen > run.began + ${jumpToleranceMs}))`;
 
-/** An open run, if there is one without others beside it. Undefined: the ledger has no such run, and none that is closed. */
+/** The open run, unless another gateway wrote beside it; otherwise the last closed run. Undefined: the ledger has neither. */
 function lastRunIn(database: DatabaseSync): LastRun | undefined {
   const row = database
     .prepare(
