@@ -139,7 +139,9 @@ export class Collector {
     const hour = now - (now % hourMs);
     if (hour === this.#hour) this.#lateInARow = 0;
     else this.#onOtherHour(hour);
-    extend(this.#rowOfOpen(request, hour, now), now, status > 0 && !isFailing(status));
+    // The row of a later hour has no request without an outcome, so only `used` tells that the request waits for its answer.
+    const isUse = status > 0 ? !isFailing(status) : hour > request.exchange.at;
+    extend(this.#rowOfOpen(request, hour, now), now, isUse);
     if (!served || request.served) return;
     request.served = true;
     const row = this.#rowOfBegin(request);

@@ -5,6 +5,8 @@ import { keyOfRoute, type MissingRoute, type RouteAnswersReport } from '../../us
 import type { ClientUse, RouteUse, UsageQueries } from '../../usage/usageQueries.ts';
 import { counterpart, isCounterpartKnown, nextVersion, stageOf, successorOf } from '../lifecycle/stage.ts';
 
+export const hourMs = 3_600_000;
+
 /** The clients whose requests count in the quiet period. */
 export interface CountedClients {
   /** The clients that used the version and are not ignored; most requests first. */
@@ -84,26 +86,25 @@ export interface Callers {
 }
 
 /**
- * `since`: epoch ms. `ignoreClients`: the clients whose calls do not count. `hasOpenRequests`: a request that has neither failed nor been
- * refused may be open, so it counts as use.
+ * `since`: epoch ms. `ignoreClients`: the clients whose calls do not count. `mayBeOpen`: a request of the version may have been open when
+ * the requests were counted.
  */
 export async function callersOf(
   version: string,
   queries: Pick<UsageQueries, 'byClient'>,
   since: number,
   ignoreClients: readonly string[],
-  hasOpenRequests = false,
+  { mayBeOpen }: { readonly mayBeOpen: boolean } = { mayBeOpen: false },
 ): Promise<Callers> {
   const isIgnored = ignoredBy(ignoreClients);
   // Counts are per hour, and the exact time of the last request tells whether a client called within the period.
   const callers = (await queries.byClient(version, since)).filter(({ last }) => last >= since);
   const knocking = callers.filter((one) => !isIgnored(one));
-  const mayUse = (one: ClientUse): boolean =>
-    isUsing(one, since) || (hasOpenRequests && one.requests > one.failing + one.refused);
+  const isUsing = (one: ClientUse): boolean => isUse(one, since, mayBeOpen);
   return {
     knocking,
-    users: knocking.filter(mayUse),
-    failing: knocking.filter((one) => !mayUse(one)),
+    users: knocking.filter(isUsing),
+    failing: knocking.filter((one) => !isUsing(one)),
     ignored: callers.filter(isIgnored),
   };
 }
@@ -122,9 +123,13 @@ export function lastCountedCall(callers: Callers, isRetired: boolean): number | 
   return counted.reduce<number | undefined>((latest, { last }) => Math.max(latest ?? 0, last), undefined);
 }
 
-/** A request without a recorded outcome counts as use: it is still open, or the gateway crashed. */
-export function isUsing({ lastUsed = 0, failing, refused, last }: ClientUse, since: number): boolean {
-  return lastUsed >= since || (failing === 0 && refused === 0 && last >= since);
+/**
+ * A request without a recorded outcome counts as use: it is still open, or the gateway crashed. Counts are per hour. So if the client has
+ * used the version in the hour in which the period begins, but before it, the request without an outcome may be that one.
+ */
+function isUse({ lastUsed = 0, requests, failing, refused }: ClientUse, since: number, mayBeOpen: boolean): boolean {
+  const hasNoOutcome = requests > failing + refused && (mayBeOpen || lastUsed < Math.floor(since / hourMs) * hourMs);
+  return lastUsed >= since || hasNoOutcome || (failing === 0 && refused === 0);
 }
 
 /**

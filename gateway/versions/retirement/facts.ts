@@ -18,6 +18,7 @@ import {
   type CountedRoute,
   callersOf,
   counterpartsOf,
+  hourMs,
   type IsIgnored,
   ignoredBy,
   ignoredOrWaived,
@@ -109,7 +110,8 @@ export interface SuccessorFacts extends TargetCounts {
   readonly version: string;
 }
 
-const hourMs = 3_600_000;
+// Within this time, the counts of all processes arrive, and then their reports.
+const countingMs = 10_000;
 const dayMs = 24 * hourMs;
 
 export interface FactSources {
@@ -166,8 +168,10 @@ async function countedFacts(
   // The end of a route refuses no request, so waivers do not apply to it.
   const retire = route ? snapshot.retire : { ...snapshot.retire, ignoreClients: ignoredOrWaived(snapshot, name, now) };
   const isIgnored = ignoredBy(retire.ignoreClients);
-  const hasOpenRequests = route !== undefined && (sources.live ?? noLiveFacts).inFlight > 0;
-  const callers = await callersOf(name, queries, since, retire.ignoreClients, hasOpenRequests);
+  const { inFlight, lastRemembered = 0 } = sources.live ?? noLiveFacts;
+  // The open requests of the version are counted above all clients; those of a route are not known.
+  const mayBeOpen = route !== undefined && (inFlight > 0 || lastRemembered > now - countingMs);
+  const callers = await callersOf(name, queries, since, retire.ignoreClients, { mayBeOpen });
   const { users, failing, knocking } = callers;
   const adjustedUsers = users.map(withAtLeastOneRequest);
   const routes = version ? (await queries.routes(name, sinceHour)).filter(({ last }) => last >= since) : [];

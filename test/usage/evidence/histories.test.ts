@@ -86,6 +86,10 @@ async function play(seed: number, folder: string, template: string): Promise<Pla
     gateway.pass(second);
     gateway.setClock(skew);
   };
+  const openCall = (version: string, client: string): void => {
+    gateway.call(random, version, client, pick('long', 'waiting'));
+    if (chance(0.3)) gateway.call(random, version, client, 'failing');
+  };
   const step = (): void => {
     gateway.pass(pick(300, second, 5 * second, minute, 4 * minute, 11 * minute));
     const action = random();
@@ -94,9 +98,9 @@ async function play(seed: number, folder: string, template: string): Promise<Pla
         random,
         pick('v1', 'v1', 'v2', 'v3'),
         pick('a', 'a', 'a', 'probe'),
-        pick('usual', 'usual', 'usual', 'unanswered'),
+        pick('usual', 'usual', 'usual', 'failing', 'unanswered'),
       );
-    else if (action < 0.4) gateway.call(random, pick('v1', 'v2'), pick('a', 'a', 'a', 'probe'), 'long');
+    else if (action < 0.4) openCall(pick('v1', 'v2'), pick('a', 'a', 'a', 'probe'));
     else if (action < 0.43) gateway.finishLongCalls();
     else if (action < 0.5) gateway.backUp();
     else if (action < 0.55) gateway.fillDisk(!machine.isDiskFull);

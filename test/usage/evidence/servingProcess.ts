@@ -7,7 +7,7 @@ import { type InFlight, VersionRequests } from '../../../gateway/proxy/pipeline/
 import { CallTimes } from '../../../gateway/usage/counting/callTimes.ts';
 import type { CountedMark, MarkFiles } from '../../../gateway/usage/ledger/callMarks.ts';
 import type { UsageRow } from '../../../gateway/usage/usageRow.ts';
-import { row } from '../../support/ledgerWith.ts';
+import { hour, row } from '../../support/ledgerWith.ts';
 import { machine } from './machine.ts';
 
 /** A call of a client, by the true time, epoch ms. */
@@ -27,11 +27,17 @@ export interface Call {
   readonly outage?: number;
 }
 
+/** failing: it is answered 404. unanswered: the backend is down. */
+export type CallKind = 'usual' | 'failing' | 'unanswered';
+
 interface OpenCall {
   readonly at: number;
   readonly began: number;
   readonly exchange: InFlight;
   isCounted: boolean;
+  /** Whether its answer has begun. */
+  readonly isAnswered: boolean;
+  readonly isFailing: boolean;
 }
 
 /** A process that serves. It marks calls and counts them as a real one does, without sockets. */
@@ -80,7 +86,8 @@ export class ServingProcess {
     this.#snapshot = snapshot;
   }
 
-  begin(version: string, client: string, isUnanswered: boolean): Call {
+  /** `isAnswered`: the answer begins at once. */
+  begin(version: string, client: string, kind: CallKind, isAnswered: boolean): Call {
     const now = machine.clock.now();
     const requests = this.#requests.get(version);
     const configured = this.#snapshot.versions.get(version);
@@ -91,8 +98,9 @@ export class ServingProcess {
     if (now >= requests.nextMarkAt) this.#marks.onCall(exchange as unknown as Exchange, active);
     const isRefused = configured.retired;
     const times = { from: machine.now, until: Number.POSITIVE_INFINITY, skew: machine.skew };
-    const call = { version, client, ...times, isRefused, isUnanswered };
-    this.#open.set(call, { at: now, began: machine.now, exchange: exchange as unknown as InFlight, isCounted: false });
+    const call = { version, client, ...times, isRefused, isUnanswered: kind === 'unanswered' };
+    const open = { at: now, began: machine.now, exchange: exchange as unknown as InFlight, isCounted: false };
+    this.#open.set(call, { ...open, isAnswered, isFailing: kind === 'failing' && !isRefused });
     requests.addInFlight(exchange as unknown as InFlight);
     return call;
   }
@@ -102,7 +110,7 @@ export class ServingProcess {
     if (open === undefined) return;
     const endedAt = machine.clock.now();
     if (!open.isCounted) this.#callTimes.note({ at: open.at, endedAt, duration: machine.now - open.began });
-    this.#count(call, open);
+    this.#count(call, { ...open, isAnswered: true });
     this.#requests.get(call.version)?.removeInFlight(open.exchange, endedAt);
     this.#end(call);
   }
@@ -114,7 +122,10 @@ export class ServingProcess {
   /** Counts the calls that are open, and marks them again. @returns up to which mark all calls are counted */
   countOpen(): CountedMark | undefined {
     const counted = this.#marks.beginCount();
-    for (const [call, open] of this.#open) this.#count(call, open);
+    for (const [call, open] of this.#open) {
+      this.#count(call, open);
+      open.isCounted = true;
+    }
     return counted;
   }
 
@@ -143,12 +154,23 @@ export class ServingProcess {
   }
 
   #count({ version, client, isRefused, isUnanswered }: Call, open: OpenCall): void {
+    const now = machine.clock.now();
     const requests = open.isCounted ? 0 : 1;
     const unanswered = { served: 0, errors: requests, accepted: 0 };
-    const outcome = isRefused ? { ...unanswered, refused: requests } : isUnanswered ? unanswered : {};
-    this.#rows.push(row(version, nameOf(client), machine.clock.now(), { requests, ...outcome }));
-    open.isCounted = true;
+    // As the collector, which tells an open request of an earlier hour by its use.
+    const waiting = { served: 0, accepted: 0, used: hourOf(now) > open.at ? now : 0 };
+    const outcome = (): Partial<UsageRow> => {
+      if (isRefused) return { ...unanswered, refused: requests };
+      if (!open.isAnswered) return waiting;
+      if (open.isFailing) return { ...unanswered, failing: requests, used: 0 };
+      return isUnanswered ? unanswered : {};
+    };
+    this.#rows.push(row(version, nameOf(client), now, { requests, ...outcome() }));
   }
+}
+
+function hourOf(at: number): number {
+  return at - (at % hour);
 }
 
 function nameOf(client: string): string {

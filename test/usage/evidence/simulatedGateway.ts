@@ -11,7 +11,7 @@ import type { LiveSources } from '../../../gateway/versions/retirement/liveFacts
 import { copyLedger } from '../../support/ledgerCopy.ts';
 import { coverTenDays, day, row } from '../../support/ledgerWith.ts';
 import { machine } from './machine.ts';
-import { type Call, ServingProcess } from './servingProcess.ts';
+import { type Call, type CallKind, ServingProcess } from './servingProcess.ts';
 
 // What the kernel and SQLite do.
 const { mark } = CallMarker.prototype;
@@ -109,14 +109,16 @@ export class SimulatedGateway {
     this.#run?.ledger.configure({ store: this.store, retention, unmarked: this.#unmarked });
   }
 
-  /** long: the call stays open. unanswered: the backend is down. */
-  call(random: () => number, version: string, client: string, kind: 'usual' | 'long' | 'unanswered' = 'usual'): void {
+  /** long: the answer does not end. waiting: it does not begin. */
+  call(random: () => number, version: string, client: string, kind: CallKind | 'long' | 'waiting' = 'usual'): void {
     const process = this.#one(random);
     if (process === undefined) return;
     this.events.push(`${kind} call ${version} by ${client}`);
-    const call = process.begin(version, client, kind === 'unanswered');
-    this.calls.push(call);
-    if (kind !== 'long' || call.isRefused) process.finish(call);
+    const isOpen = kind === 'long' || kind === 'waiting';
+    const call = process.begin(version, client, isOpen ? 'usual' : kind, kind !== 'waiting');
+    // A version whose calls all fail may end.
+    if (kind !== 'failing' || call.isRefused) this.calls.push(call);
+    if (!isOpen || call.isRefused) process.finish(call);
   }
 
   /** Nobody answers, and nobody counts it. `outage`: for how long nobody answers, ms. */

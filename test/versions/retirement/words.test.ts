@@ -62,6 +62,19 @@ describe('clients in words', () => {
     expect(countedCallers(await callersOf('v1', failing, 1, []), true)).toMatchObject([{ client: 'scanner' }]);
   });
 
+  it('include a client that waits for an answer, and whose other requests failed', async () => {
+    const since = now - 2 * hour;
+    const [lastHour, before] = [since - 1, since - hour];
+    const counts = (lastUsed: number) => ({ ...client('shop', 3), last: now, lastUsed, failing: 1, refused: 1 });
+    expect(await using(queries(counts(before)), since)).toMatchObject([{ client: 'shop' }]);
+    expect(await using(queries({ ...counts(before), requests: 2 }), since)).toEqual([]);
+    // Counts are per hour, so the third request may be the one that was answered before the period.
+    const inTheHour = since + hour / 2;
+    expect(await using(queries({ ...counts(lastHour + hour / 2) }), inTheHour)).toEqual([]);
+    const { users } = await callersOf('v1', queries(counts(lastHour + hour / 2)), inTheHour, [], { mayBeOpen: true });
+    expect(users).toMatchObject([{ client: 'shop' }]);
+  });
+
   it('leave out ignored clients', async () => {
     expect(clientsInWords(await using(queries(client('user-agent:probe', 1)), 0, ['probe']), now)).toBeUndefined();
   });

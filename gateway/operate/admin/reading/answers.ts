@@ -221,8 +221,13 @@ const answers: {
     const times = new Map<string, LastUseTimes>();
     for (const name of new Set([...snapshot.versions.keys(), ...totals.keys()])) {
       const { served = 0, last } = totals.get(name) ?? {};
-      const lastCall = lastUsed.get(name);
-      const ofGuard = { version: name, now, quiet, since: now - quiet, lastCall };
+      const since = now - quiet;
+      const used = lastUsed.get(name) ?? 0;
+      // A request without an outcome counts as use, but has no time of use.
+      const callers =
+        used >= since ? undefined : await callersOf(name, queries, since, ignoredOrWaived(snapshot, name, now));
+      const lastCall = (callers && lastCountedCall(callers, false)) ?? lastUsed.get(name);
+      const ofGuard = { version: name, now, quiet, since, lastCall };
       const { called: inUse } = await evidenceOf(queries, ofGuard, live.get(name));
       const { coveredSince } = await evidenceOf(queries, { version: name, now, quiet: snapshot.retire.quiet });
       times.set(name, { lastRequest: served > 0 ? last : undefined, lastUsed: lastCall, inUse, coveredSince });
