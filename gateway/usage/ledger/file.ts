@@ -10,6 +10,7 @@ import { applicationId, migrations, schema, schemaVersion } from './schema.ts';
 
 // Short, because the thread blocks while it waits. A batch that cannot be written is written with the next one.
 const busyMs = 50;
+const claimIntervalMs = 1_000;
 // https://www.sqlite.org/rescode.html#busy
 const busyCode = 5;
 
@@ -67,6 +68,21 @@ export function claimLedger(file: string): LedgerClaim | undefined {
   }
   const lockDatabase = database;
   return { release: () => lockDatabase.close() };
+}
+
+/** Claims a ledger as soon as the process that has claimed it ends, so that the next gateway beside this one knows of this one. */
+export function claimWhenFree(file: string): LedgerClaim {
+  let claim: LedgerClaim | undefined;
+  const timer = setInterval(() => {
+    claim = claimLedger(file);
+    if (claim) clearInterval(timer);
+  }, claimIntervalMs).unref();
+  return {
+    release: () => {
+      clearInterval(timer);
+      claim?.release();
+    },
+  };
 }
 
 /** Opens a ledger that another thread or process may be writing. @throws Error whose message is the reason */

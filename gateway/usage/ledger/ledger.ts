@@ -36,8 +36,8 @@ export interface LedgerOptions {
   readonly marks?: CallMarks | undefined;
   /** What the marks of earlier runs told; default: that of `marks`. Undefined: not known. */
   readonly marksAtStart?: MarksAtStart | undefined;
-  /** Whether an earlier thread of this process has written to the file. */
-  readonly continuesRun?: boolean;
+  /** The run that an earlier thread of this process has begun in the file. */
+  readonly earlierRun?: number | undefined;
   /** Whether another process writes to the file, too: it may still count, so its run stays open. */
   readonly isShared?: boolean;
 }
@@ -61,7 +61,7 @@ export class Ledger implements WritableLedger {
   /** When a process last ended before it had counted its calls, epoch ms; undefined once that is written. */
   #uncountedAt: number | undefined;
   readonly #marksAtStart: MarksAtStart | undefined;
-  readonly #continuesRun: boolean;
+  readonly #earlierRun: number | undefined;
   readonly #isShared: boolean;
   /** Whether the runs of earlier processes or threads are closed. */
   #hasClosedEarlierRuns = false;
@@ -84,7 +84,7 @@ export class Ledger implements WritableLedger {
   ) {
     this.marks = options.marks;
     this.#marksAtStart = options.marksAtStart ?? options.marks?.atStart;
-    this.#continuesRun = options.continuesRun ?? false;
+    this.#earlierRun = options.earlierRun;
     this.#isShared = options.isShared ?? false;
     this.settings = settings;
     this.#clock = clock;
@@ -118,6 +118,11 @@ export class Ledger implements WritableLedger {
   /** Also the facts that calls may be missing, and that coverage restarts. */
   get unwrittenLosses(): number {
     return this.#losses.length + Number(this.#uncountedAt !== undefined) + Number(this.#gapReason !== undefined);
+  }
+
+  /** The id of the current run in the file. Undefined: it is not in the file yet. */
+  get run(): number | undefined {
+    return this.#store?.run;
   }
 
   /** The `mark` that an earlier run passed to `add` with its last batch, read when the file was opened; '' for none. */
@@ -275,8 +280,8 @@ export class Ledger implements WritableLedger {
   #closeEarlierRuns(store: SqliteStore, now: number): readonly Loss[] {
     // The gateway beside this one still counts.
     if (this.#isShared) return [];
-    if (!this.#continuesRun) return store.closeEarlierRuns(this.#marksAtStart, now);
-    store.closeRunOfEarlierThread();
+    if (this.#earlierRun === undefined) return store.closeEarlierRuns(this.#marksAtStart, now);
+    store.closeRunOfEarlierThread(this.#earlierRun);
     return [];
   }
 
@@ -335,7 +340,7 @@ export class Ledger implements WritableLedger {
 
   /** The clock may have been set while no gateway ran. A machine that sleeps stops the monotonic clock, so a sleep counts as a change. */
   #compareClock(store: SqliteStore): void {
-    const isCompared = this.#hasClosedEarlierRuns || this.#continuesRun || this.#gapReason !== undefined;
+    const isCompared = this.#hasClosedEarlierRuns || this.#earlierRun !== undefined || this.#gapReason !== undefined;
     if (isCompared || this.#clock.monotonic === undefined) return;
     const change = store.clockChange(this.#bootId, this.#clockOffset());
     if (Math.abs(change) > jumpToleranceMs) this.#interrupt(`${clockWasSet(change)} while the gateway was stopped.`);

@@ -60,7 +60,6 @@ export class SqliteStore {
   #answerSettings: string | undefined;
   /** The state of the file and its journal after the last transaction. */
   #lastStats: { readonly file: Stats; readonly journal: Stats };
-  /** The id of this run in the table of runs; undefined: the run is not stored yet. */
   #run: number | undefined;
   /** The time of the last transaction, epoch ms. */
   #seen = 0;
@@ -100,6 +99,11 @@ export class SqliteStore {
   /** The salt in the file. An existing file keeps its salt, and the one that was passed is ignored. */
   get salt(): string {
     return this.#salt;
+  }
+
+  /** The id of this run in the table of runs; undefined: the run is not stored yet. */
+  get run(): number | undefined {
+    return this.#run;
   }
 
   /** What waits for the shared store of the fleet; undefined without a fleet. */
@@ -280,9 +284,9 @@ export class SqliteStore {
     this.#setMeta('uncounted', String(now));
   }
 
-  /** Closes the runs of an earlier thread of this process. Nothing that it counted is missing. Within `transaction`. */
-  closeRunOfEarlierThread(): void {
-    this.#database.exec('UPDATE runs SET closed = 1 WHERE closed = 0');
+  /** Closes the run of an earlier thread of this process. Nothing that it counted is missing. Within `transaction`. */
+  closeRunOfEarlierThread(run: number): void {
+    this.#database.prepare('UPDATE runs SET closed = 1 WHERE id = ?').run(run);
   }
 
   /** Records that calls may be missing. Within `transaction`. */

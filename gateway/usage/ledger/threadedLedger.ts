@@ -81,6 +81,7 @@ export class ThreadedLedger implements WritableLedger {
     movedRequests: 0,
     brownouts: undefined,
     outbox: undefined,
+    run: undefined,
   };
   /** The last incident of earlier threads, which interrupted the coverage of the ledger. */
   #incidentBefore: Incident | undefined;
@@ -95,8 +96,8 @@ export class ThreadedLedger implements WritableLedger {
   readonly #backlog = new WaitingRows();
   /** By process, the mark up to which its calls are counted with the rows of the backlog. */
   readonly #counted = new Map<number, number>();
-  /** Whether a thread of this process has written to the file. */
-  #hasBegunRun = false;
+  /** The last run that a thread of this process has begun in the file. */
+  #run: number | undefined;
   #flushes: Flush[] = [];
   /** A new salt that the thread has not confirmed. */
   #adopting: { readonly salt: string; readonly number: number } | undefined;
@@ -294,7 +295,7 @@ export class ThreadedLedger implements WritableLedger {
       session: this.#session,
       gapReason: this.#gapReason,
       marksAtStart: this.marks.atStart,
-      continuesRun: this.#hasBegunRun,
+      earlierRun: this.#run,
       isShared: this.#options.isShared,
     };
     const worker = startWorker(this.#options.worker, { workerData });
@@ -317,10 +318,8 @@ export class ThreadedLedger implements WritableLedger {
   #onState(state: LedgerReport): void {
     this.#state = state;
     this.#failure = this.#gapReason = undefined;
-    if (state.problem === undefined && !this.#hasBegunRun) {
-      this.#hasBegunRun = true;
-      this.marks.onRecorded();
-    }
+    if (this.#run === undefined && state.run !== undefined) this.marks.onRecorded();
+    this.#run = state.run ?? this.#run;
     this.#outageNotices.recovered('The usage ledger is written again.');
     if (this.#adopting && this.#adopting.number <= state.number) this.#adopting = undefined;
     while ((this.#unanswered[0]?.command.number ?? Number.POSITIVE_INFINITY) <= state.number) this.#unanswered.shift();

@@ -7,13 +7,13 @@ import type { LedgerCommand, LedgerNotice, LedgerReport, LedgerWorkerData } from
 // The entry point of the thread that writes the usage ledger. No other connection writes to the file.
 
 lowerThreadPriority();
-const { settings, salt, session, gapReason, marksAtStart, continuesRun, isShared } = workerData as LedgerWorkerData;
+const { settings, salt, session, gapReason, marksAtStart, earlierRun, isShared } = workerData as LedgerWorkerData;
 const ledger = Ledger.open(settings, {
   clock: systemClock,
   salt,
   gapReason,
   marksAtStart,
-  continuesRun,
+  earlierRun,
   isShared,
   onNotice: (line) => post({ kind: 'notice', line }),
 });
@@ -42,7 +42,7 @@ parentPort?.on('message', (command: LedgerCommand) => {
 
 function report(number: number): void {
   const { salt, problem, lastIncident, unwrittenRows, unwrittenSince, unwrittenLosses, movedRequests } = ledger;
-  const { brownouts, outbox } = ledger;
+  const { brownouts, outbox, run } = ledger;
   post({
     kind: 'state',
     number,
@@ -55,6 +55,7 @@ function report(number: number): void {
     movedRequests,
     brownouts,
     outbox,
+    run,
   });
 }
 

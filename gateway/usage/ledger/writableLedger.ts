@@ -91,8 +91,8 @@ export interface LedgerWorkerData {
   /** Why coverage restarts with this thread; undefined if it continues. */
   readonly gapReason: string | undefined;
   readonly marksAtStart: MarksAtStart | undefined;
-  /** Whether an earlier thread of this process has written to the file. */
-  readonly continuesRun: boolean;
+  /** The run that an earlier thread of this process has begun in the file. Undefined: none has written to it. */
+  readonly earlierRun: number | undefined;
   /** Whether another process writes to the file, too: it may still count, so its run stays open. */
   readonly isShared: boolean;
 }
@@ -128,6 +128,8 @@ export interface LedgerReport extends LedgerState {
   readonly unwrittenLosses: number;
   /** What waits for the shared store of the fleet; undefined without a fleet. */
   readonly outbox: OutboxState | undefined;
+  /** The id of the current run in the file. Undefined: it is not in the file yet. */
+  readonly run: number | undefined;
 }
 
 /** A line for the operator. */

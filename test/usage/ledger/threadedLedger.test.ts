@@ -3,6 +3,8 @@ import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../../../gateway/shared/clock.ts';
+import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
 import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { ThreadedLedger } from '../../../gateway/usage/ledger/threadedLedger.ts';
 import type { UsageBatch } from '../../../gateway/usage/usageRow.ts';
@@ -102,6 +104,29 @@ it.each(['dies before it writes', 'dies after it wrote'])(
     expect(notices).toEqual([expect.stringContaining('exit code 7'), 'The usage ledger is written again.']);
   },
 );
+
+it('a new thread does not close the run of another gateway', async () => {
+  const { folder, store, settings, ledger } = await open({ worker: brokenWorker });
+  ledger.add(newNames(10, 'before'));
+  await ledger.flush();
+  const other = Ledger.open(settings, { clock: systemClock, isShared: true });
+  onTestFinished(() => other.close());
+  writeFileSync(join(folder, 'dies after it wrote'), '');
+  ledger.add(newNames(10, 'meanwhile'));
+  await eventually(() => expect(ledger.problem).toContain('exit code 7'));
+  rmSync(join(folder, 'dies after it wrote'));
+  await eventually(() => {
+    ledger.add([]);
+    expect(ledger.problem).toBeUndefined();
+  });
+  const database = new DatabaseSync(store);
+  onTestFinished(() => database.close());
+  expect(database.prepare('SELECT closed FROM runs ORDER BY id').all()).toEqual([
+    { closed: 1 },
+    { closed: 0 },
+    { closed: 0 },
+  ]);
+});
 
 it.each([1, 2])(
   'does not forget that a process ended before it had counted its calls: %i threads end before it is written',

@@ -6,7 +6,7 @@ import type { Fleet } from '../../../operate/fleet/fleet.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { endProcess } from '../../../shared/endProcess.ts';
 import { printable } from '../../../shared/text.ts';
-import { claimLedger } from '../../../usage/ledger/file.ts';
+import { claimLedger, claimWhenFree } from '../../../usage/ledger/file.ts';
 import { ThreadedLedger } from '../../../usage/ledger/threadedLedger.ts';
 import { guardReload } from '../../../versions/lifecycle/reloadGuard.ts';
 import { type RunningGateway, startGateway } from '../../runtime/gateway.ts';
@@ -68,13 +68,15 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   for (const line of acceptedConfigWarnings(snapshot, systemClock.now())) warn(line);
   const openFilesWarning = tooFewOpenFiles(snapshot);
   if (openFilesWarning) warn(openFilesWarning);
-  const claim = claimLedger(snapshot.usage.store);
-  if (!claim) warn(sharedLedgerWarning(snapshot.usage.store));
+  const { store } = snapshot.usage;
+  const firstClaim = claimLedger(store);
+  if (!firstClaim) warn(sharedLedgerWarning(store));
+  const claim = firstClaim ?? claimWhenFree(store);
   const saveAccepted = acceptedConfigWriter(warn);
   // A line may quote a file, a backend or another server, so control characters are escaped.
   const notice = (line: string): void => void io.stderr.write(`${printable(line)}\n`);
   const { serve, restartWorkers } = workersFor(snapshot.gateway.workers, notice);
-  const ledger = await ThreadedLedger.open(ledgerSettingsOf(snapshot), notice, { isShared: claim === undefined });
+  const ledger = await ThreadedLedger.open(ledgerSettingsOf(snapshot), notice, { isShared: firstClaim === undefined });
   const edits = new ReloadOnEdits(file, io);
   let current = snapshot;
   let fleet: Fleet | undefined;
@@ -120,7 +122,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
     await fleet?.stop(fleetStopMs);
     await ledger.close();
     await file.close();
-    claim?.release();
+    claim.release();
   };
   return shutDown({ drain: (ms) => running.drain(ms), close }, drain, io);
 }

@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { claimLedger } from '../../../../gateway/usage/ledger/file.ts';
 import { temporaryFolder } from '../../../config/temporary.ts';
+import { eventually } from '../../../support/eventually.ts';
 import { gatewayMain } from '../../../support/gatewayMain.ts';
 import { type Running, run } from '../../../support/process.ts';
 
@@ -37,6 +39,20 @@ it('a second gateway with one ledger warns at the start, but not after the first
   expect(next.output()).not.toContain('warning: Another gateway');
   await end(next, 'SIGTERM');
   expect((await startWith(store)).output()).not.toContain('warning: Another gateway');
+});
+
+it('each new gateway of a rolling restart knows of the one before it', async () => {
+  const store = join(temporaryFolder(), 'usage.db');
+  const first = await startWith(store);
+  const second = await startWith(store);
+  await end(first, 'SIGTERM');
+  await eventually(() => {
+    const claim = claimLedger(store);
+    claim?.release();
+    expect(claim).toBeUndefined();
+  });
+  expect((await startWith(store)).output()).toContain('warning: Another gateway');
+  expect(second.child.exitCode).toBeNull();
 });
 
 it('a ledger whose folder cannot be written causes no warning about a second gateway', async () => {
