@@ -142,7 +142,7 @@ class EmbeddedLedger {
     this.#opened = ThreadedLedger.open(settingsWithoutFleet(current), notice, { marks }).then((ledger) => {
       dataPlane.resalt(ledger.salt);
       const sink = { clock, notice, usage: usageSinkOf(ledger), logs: false };
-      const telemetry = new Telemetry(dataPlane, sink, requestsByVersion, undefined, callMarks, since);
+      const telemetry = new Telemetry(dataPlane, sink, { requestsByVersion, callMarks, since });
       context.recorder = telemetry.recorder;
       for (const exchange of waitingExchanges) telemetry.recorder.record(exchange);
       const onSaltChange = (): void => {

@@ -152,7 +152,7 @@ class GatewayProcess {
     return serve(snapshot, {
       clock,
       notice: this.#notice,
-      usage: ledger && usageSinkOf(ledger, this.#trials, fleet, clock),
+      usage: ledger && usageSinkOf(ledger, { trials: this.#trials, fleet, clock }),
       otlp: (batch) => this.#parts?.features.otlp(batch),
       ownUsage:
         queries &&

@@ -45,7 +45,8 @@ export const serveInProcess: Serve = async (snapshot, options) => {
   const callMarks = callMarksOf(usage, dataPlane);
   context.callMarks = callMarks;
   const onRecord = (exchange: ExchangeRecord): void => openFiles.onRecord(exchange);
-  const telemetry = new Telemetry(dataPlane, options, dataPlane.requestsByVersion, onRecord, callMarks);
+  const { requestsByVersion } = dataPlane;
+  const telemetry = new Telemetry(dataPlane, options, { requestsByVersion, onRecord, callMarks });
   await telemetry.applyCurrent();
   let sampler: Sampler | undefined;
   const configureSampling = async (): Promise<void> => {

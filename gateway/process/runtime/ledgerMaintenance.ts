@@ -109,15 +109,18 @@ export class LedgerConfiguration {
   }
 }
 
-/**
- * Writes usage counts to the ledger, without the examples of paths. The salt is the current one of the ledger. `trials` gets
- * the examples, `fleet` each batch and the losses.
- */
+interface SinkOptions {
+  /** Gets the examples of paths. */
+  readonly trials?: { note(batch: UsageBatch): void } | undefined;
+  /** Gets each batch and the losses. */
+  readonly fleet?: Pick<Fleet, 'onBatch' | 'onLosses'> | undefined;
+  readonly clock?: Clock;
+}
+
+/** Writes usage counts to the ledger, without the examples of paths. The salt is the current one of the ledger. */
 export function usageSinkOf(
   ledger: WritableLedger,
-  trials?: { note(batch: UsageBatch): void },
-  fleet?: Pick<Fleet, 'onBatch' | 'onLosses'>,
-  clock: Clock = systemClock,
+  { trials, fleet, clock = systemClock }: SinkOptions = {},
 ): UsageSink {
   const began = clock.now();
   /** By process, the mark up to which its calls are counted, or recorded as a loss. */

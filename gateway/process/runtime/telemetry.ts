@@ -32,6 +32,16 @@ export interface TelemetrySource {
   readonly formerPaths?: ReadonlyMap<string, string>;
 }
 
+interface ProcessRecords {
+  /** Contains the open requests. */
+  readonly requestsByVersion?: ReadonlyMap<string, VersionRequests>;
+  /** Called for each record. */
+  readonly onRecord?: (exchange: ExchangeRecord) => void;
+  readonly callMarks?: Pick<VersionCallMarks, 'beginCount' | 'close'> | undefined;
+  /** No record is of a request that ended before this, epoch ms. */
+  readonly since?: number;
+}
+
 /** Records the exchanges of one process: metrics, usage counts for the ledger, and the access log. */
 export class Telemetry {
   readonly recorder: Recorder;
@@ -62,17 +72,10 @@ export class Telemetry {
   /** How the collector identifies clients. */
   #identification: ClientIdentification;
 
-  /**
-   * `requestsByVersion`: contains the open requests. `onRecord`: called for each record. `callMarks`: of this process. `since`: no record
-   * is of a request that ended before this, epoch ms.
-   */
   constructor(
     source: TelemetrySource,
     { clock, notice, usage, otlp, logs }: ServeOptions,
-    requestsByVersion: ReadonlyMap<string, VersionRequests> = new Map(),
-    onRecord: (exchange: ExchangeRecord) => void = () => {},
-    callMarks?: Pick<VersionCallMarks, 'beginCount' | 'close'>,
-    since = clock.now(),
+    { requestsByVersion = new Map(), onRecord = () => {}, callMarks, since = clock.now() }: ProcessRecords = {},
   ) {
     const { usage: usageSettings, log, gateway } = source.current;
     this.#source = source;

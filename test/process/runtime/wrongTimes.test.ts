@@ -31,7 +31,7 @@ function counting() {
   onTestFinished(() => ledger.close());
   const current = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' } });
   const identification = new ClientIdentification([], ledger.salt);
-  const usage = usageSinkOf(ledger, undefined, undefined, clock);
+  const usage = usageSinkOf(ledger, { clock });
   const telemetry = new Telemetry({ current, identification }, { clock, notice: () => {}, usage, logs: false });
   onTestFinished(() => telemetry.close());
   return { time, clock, ledger, telemetry };

@@ -75,7 +75,7 @@ export class SimulatedGateway {
     const { clock } = machine;
     const marks = CallMarks.open(this.store, clock.now());
     const ledger = Ledger.open({ store: this.store, retention, unmarked: this.#unmarked }, { clock, marks });
-    const sink = usageSinkOf(ledger, undefined, undefined, clock);
+    const sink = usageSinkOf(ledger, { clock });
     const processes = Array.from({ length: workers }, (_, number) => this.#newProcess(number, marks));
     this.#run = { ledger, marks, sink, processes };
   }

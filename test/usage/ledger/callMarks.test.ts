@@ -82,7 +82,7 @@ function gateway() {
       const worker = new CallMarker(ledger.marks.files, 1);
       for (const major of majors) worker.mark(major, clock.time);
       worker.close();
-      usageSinkOf(ledger, undefined, undefined, clock).onProcessEnd?.(1, false);
+      usageSinkOf(ledger, { clock }).onProcessEnd?.(1, false);
       return clock.time;
     },
     /** A call that is not counted yet. */
