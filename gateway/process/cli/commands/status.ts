@@ -59,8 +59,8 @@ async function status(options: StatusOptions, io: Io): Promise<ExitCode> {
 }
 
 const pollIntervalMs = 250;
-// The last poll gets at least a second, even if less time is left.
-const [shortestPollMs, longestPollMs] = [1000, 10_000];
+// The last poll gets at least five seconds, even if less time is left: a busy machine must not look like a gateway that is down.
+const [shortestPollMs, longestPollMs] = [5000, 10_000];
 
 /** Polls until a retired version can be stopped, or prints why it cannot. @throws AdminError, UsageError */
 async function waitUntilSafe(
