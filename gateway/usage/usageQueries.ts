@@ -148,7 +148,11 @@ export interface ClientUse extends ClientCounts {
 
 /** The requests of one client to one version. */
 export type VersionClientUse = UsageSums &
-  Pick<ClientUse, 'client' | 'name' | 'topRoutes'> & { readonly version: string };
+  Pick<ClientUse, 'client' | 'name' | 'topRoutes'> & {
+    readonly version: string;
+    /** As in `ClientCounts`. Absent if it is not known, as for a part of the requests. */
+    readonly lastUsed?: number | undefined;
+  };
 
 export interface RouteOfClient {
   readonly route: string;

@@ -215,8 +215,11 @@ export class LedgerReader implements UsageQueries {
     const versions = (await this.requests(since)).map(({ version }) => version).filter((version) => version !== '');
     const counted = await Array.fromAsync(versions, async (version) => {
       const sums = await this.#clientReads.sums(version, spans);
+      const uses = await this.#clientReads.uses(version);
       return sums.map(({ id, name: client, first: _first, ...counts }) => {
-        return { id, row: { ...counts, version, client, name: this.#clientNames.nameOf(client), topRoutes: [] } };
+        const lastUsed = uses.get(id)?.lastUsed;
+        const name = this.#clientNames.nameOf(client);
+        return { id, row: { ...counts, version, client, name, lastUsed, topRoutes: [] } };
       });
     });
     const rows = counted.flat().sort((a, b) => b.row.requests - a.row.requests);

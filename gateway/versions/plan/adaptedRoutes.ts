@@ -72,22 +72,25 @@ export interface UsePart {
 /** Divides the requests of a client by groups of routes. The sums over all parts equal those of `use`. */
 export function useParts(use: VersionClientUse, groups: readonly RouteGroup[] = []): readonly UsePart[] {
   const { version, client } = use;
-  const groupParts = groups.flatMap((group) => {
-    const { requests, errors, served, failing, refused, last, name, topRoutes } = group.uses.get(client) ?? {};
+  const parts = groups.flatMap((group) => {
+    const { requests, errors, served, failing, refused, last, lastUsed, name, topRoutes } =
+      group.uses.get(client) ?? {};
     if (requests === undefined) return [];
-    return [{ group, use: { version, client, name, requests, errors, served, failing, refused, last, topRoutes } }];
+    const counts = { requests, errors, served, failing, refused, last, lastUsed };
+    return [{ group, use: { version, client, name, ...counts, topRoutes } }];
   }) as UsePart[];
   // With 0 requests, the client has only an open request, which began before the period. Only the group of its route has the client.
-  if (use.requests === 0) return [{ use, group: groupParts[0]?.group }];
-  const parts = groupParts.filter((part) => part.use.requests > 0);
+  if (use.requests === 0) return [{ use, group: parts[0]?.group }];
   const remaining = (count: 'requests' | 'errors' | 'served' | 'failing' | 'refused'): number =>
     Math.max(
       0,
       parts.reduce((left, part) => left - part.use[count], use[count]),
     );
   const groupedRoutes = new Set(parts.flatMap(({ group }) => group?.routes ?? []));
+  const isUseOfPart = parts.some((part) => part.use.lastUsed === use.lastUsed);
   const remainder = {
     ...use,
+    lastUsed: isUseOfPart ? undefined : use.lastUsed,
     requests: remaining('requests'),
     errors: remaining('errors'),
     served: remaining('served'),

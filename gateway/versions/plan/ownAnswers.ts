@@ -118,9 +118,10 @@ async function requestsAtOldPaths(
   const requests = new Map<string, number>();
   if (!movesPaths(configurations)) return requests;
   const isIgnored = ignoredBy((configurations.running ?? configurations.candidate).retire.ignoreClients);
-  for (const use of await queries.byVersionAndClient(since, () => false)) {
+  for (const one of await queries.byVersionAndClient(since, () => false)) {
+    const use = withAtLeastOneRequest(one, since);
     if (isIgnored(use) || onlyFails(use)) continue;
-    requests.set(use.version, (requests.get(use.version) ?? 0) + withAtLeastOneRequest(use).served);
+    requests.set(use.version, (requests.get(use.version) ?? 0) + use.served);
   }
   return requests;
 }

@@ -90,7 +90,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   if (queries.problem !== undefined) return undefined;
   const rows = uses.flatMap((one) =>
     useParts(one, groups.get(one.version)).map(({ use: part, group }): Row => {
-      const use = withAtLeastOneRequest(part);
+      const use = withAtLeastOneRequest(part, since);
       const answer = answerOf(use, group);
       const mayBeRefused = group?.candidateAnswer === 'unknown' && !plannedAnswers[answer].isRefusal;
       const mayLose = mayBeRefused && !isRefusedAlready(use, group) ? use.served : 0;

@@ -133,11 +133,16 @@ function isUse({ lastUsed = 0, requests, failing, refused }: ClientUse, since: n
 }
 
 /**
- * A request is counted in the hour in which it began. A client whose only request, such as a stream, began before the period
- * has 0 requests in the period, but still uses the version. Such a client gets one request.
+ * A request is counted in the hour in which it began. A client whose only use, such as a stream, began before the period has no request
+ * in it, or only requests that failed. Such a client gets one request more: without it, nothing would be lost if it were cut off.
+ * `since`: the start of the period, epoch ms.
  */
-export function withAtLeastOneRequest<Use extends Pick<ClientUse, 'requests' | 'served'>>(use: Use): Use {
-  return use.requests > 0 ? use : { ...use, requests: 1, served: 1 };
+export function withAtLeastOneRequest<
+  Use extends Pick<ClientUse, 'requests' | 'served' | 'failing'> & Partial<Pick<ClientUse, 'lastUsed'>>,
+>(use: Use, since: number): Use {
+  const { requests, served, failing, lastUsed = 0 } = use;
+  const hasOnlyEarlierUse = requests === 0 || (requests === failing && lastUsed >= since);
+  return hasOnlyEarlierUse ? { ...use, requests: requests + 1, served: served + 1 } : use;
 }
 
 export interface RouteWithClients extends RouteUse {

@@ -173,7 +173,7 @@ async function countedFacts(
   const mayBeOpen = route !== undefined && (inFlight > 0 || lastRemembered > now - countingMs);
   const callers = await callersOf(name, queries, since, retire.ignoreClients, { mayBeOpen });
   const { users, failing, knocking } = callers;
-  const adjustedUsers = users.map(withAtLeastOneRequest);
+  const adjustedUsers = users.map((one) => withAtLeastOneRequest(one, since));
   const routes = version ? (await queries.routes(name, sinceHour)).filter(({ last }) => last >= since) : [];
   const totals = (await sources.queries.requests(sinceHour)).filter(
     (one) => one.version === name || snapshot.versions.has(one.version),
@@ -205,7 +205,7 @@ async function countedFacts(
     refused: knocking.filter((one) => one.refused > 0).sort((a, b) => b.refused - a.refused),
     knocking: knocking.toSorted((a, b) => b.refused - a.refused),
     ...(await pastClients(name, queries, retire, since, quiet, now)),
-    ignored: callers.ignored.map(withAtLeastOneRequest),
+    ignored: callers.ignored.map((one) => withAtLeastOneRequest(one, since)),
     newClients: await newClientsOf(name, dates.deprecation, queries, sources.queries, isIgnored, now),
     trend: await requestTrend(retire.ignoreClients, name, queries, await completeDaysSince(sources.queries, name), now),
     lostRoutes: version ? await routesWithClients(counterparts.lost, version, queries, sinceHour) : [],

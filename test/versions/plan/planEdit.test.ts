@@ -74,7 +74,7 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
     const alone = await planned([row('v1', 'x-client-id:a', now - hour, refused)], { isAlone: true });
     expect(alone.unanswered).toBe(0);
     // Requests that the gateway itself answers 4xx are no use of the version.
-    const tooLarge = { requests: 2, served: 0, errors: 2, failing: 2, accepted: 0 };
+    const tooLarge = { requests: 2, served: 0, errors: 2, failing: 2, used: 0, accepted: 0 };
     expect(await planned([row('v1', 'x-client-id:a', now - hour, tooLarge)])).toMatchObject({
       known: true,
       unanswered: 0,
@@ -84,7 +84,7 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
   it('lists the clients, the largest loss first, with their routes and the requests that stay served', async () => {
     const plan = await planned([
       row('v1', 'small', now - hour, { requests: 3, served: 2, failing: 2, errors: 2 }),
-      row('v1', 'broken', now - hour, { requests: 1, failing: 1, errors: 1 }),
+      row('v1', 'broken', now - hour, { requests: 1, failing: 1, used: 0, errors: 1 }),
       row('v1', 'large', now - hour, { requests: 5 }),
       row('v1', 'large', now - 2 * day, { requests: 1, route: 'POST /drinks' }),
       row('v2', 'large', now - hour, { requests: 40 }),
@@ -191,6 +191,10 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
   it('counts a request that began before the period and is still open', async () => {
     const rows = [row('v1', 'stream', now - hour, { requests: 0, served: 0 })];
     expect((await planned(rows)).total).toMatchObject({ requests: 1, lost: 1 });
+    const failing = { requests: 2, served: 0, errors: 2, failing: 2, used: 0, accepted: 0 };
+    const beside = [...rows, row('v1', 'stream', now - hour, failing)];
+    expect((await planned(beside)).total).toMatchObject({ requests: 3, lost: 1 });
+    expect((await planned([row('v1', 'stream', now - hour, failing)])).total).toMatchObject({ requests: 2, lost: 0 });
   });
 
   it('decides by the stage at the given instant', async () => {

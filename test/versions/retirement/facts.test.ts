@@ -88,6 +88,18 @@ describe.each(readersOn)('the facts from a ledger on %s', (_database, makeReader
     }
   });
 
+  it('count a stream from before the period, also beside requests that failed', async () => {
+    const start = now - 8 * day;
+    const failing = row('v1', 'a', now - day, { requests: 2, served: 0, failing: 2, errors: 2, used: 0 });
+    const stream = [row('v1', 'a', start), row('v1', 'a', now, { requests: 0, served: 0 })];
+    const others = row('v2', 'b', now - day, { requests: 10_000 });
+    const facts = await factsOf({ rows: [...stream, failing, others] });
+    expect(facts.clients).toMatchObject([{ client: 'a', requests: 3, failing: 2 }]);
+    expect(retirementVerdict(facts).answer).toBe('yes');
+    const alone = await factsOf({ rows: [...stream, failing, { ...others, requests: 100 }] });
+    expect(retirementVerdict(alone).answer).toBe('no');
+  });
+
   it('leave out ignored clients, also in the trend', async () => {
     const rows = [1, 2, 3].flatMap((days) => [
       row('v1', 'x-client-id:probe', now - days * day, { requests: 100 }),
