@@ -26,7 +26,7 @@ import type { ServeOptions, Serving } from './serving.ts';
 const dayMs = 86_400_000;
 const weekMs = 7 * dayMs;
 
-/** A feature of the process beside the serving of clients. The process walks a list of them and knows none by name. */
+/** A feature of the process beside the serving of clients. The process walks a list of them. */
 export interface OperatingFeature extends Omit<AdminFeature, 'routes'> {
   /** Called before the processes serve `next`: at the start, and for each edit. */
   prepare?(next: Snapshot): Promise<void> | void;
