@@ -536,6 +536,17 @@ describe('a query', () => {
     expect((await ask(port, get(`/v1/drinks${query}`))).body).toBe('{"drinks":[]}');
     expect(backend.request.target).toBe(`/cocktails${expected}`);
   });
+
+  it('with a value that its contract does not allow is answered 400, and the backend is not called', async () => {
+    const { backend, port } = await startServed(answer(200, '{"cocktails":[]}', json));
+    const refused = await ask(port, get('/v1/drinks?tag=new&tag=unknown'));
+    expect(refused.status).toBe(400);
+    expect(JSON.parse(refused.body)).toMatchObject({
+      code: 'BAD_REQUEST',
+      detail: 'A parameter of the path or of the query has a value that the contract of this version does not allow.',
+    });
+    expect(backend.requests).toEqual([]);
+  });
 });
 
 describe('over HTTP/2', () => {
