@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type InFlight, InFlightList } from '../../../gateway/proxy/pipeline/inFlight.ts';
+import { type InFlight, InFlightList, VersionRequests } from '../../../gateway/proxy/pipeline/inFlight.ts';
 
 function exchanges(count: number): InFlight[] {
   return Array.from({ length: count }, () => ({
@@ -17,6 +17,18 @@ function exchanges(count: number): InFlight[] {
     cut: () => {},
   }));
 }
+
+it('moves the recorded instants with a clock that is set forward', () => {
+  const requests = new VersionRequests();
+  requests.clockWasSet(5);
+  expect([requests.lastInFlight(9), requests.lastRefused]).toEqual([undefined, undefined]);
+  const [exchange] = exchanges(1) as [InFlight];
+  requests.addInFlight(exchange);
+  requests.removeInFlight(exchange, 10);
+  requests.lastRefused = 20;
+  requests.clockWasSet(5);
+  expect([requests.lastInFlight(99), requests.lastRefused]).toEqual([15, 25]);
+});
 
 it('contains the same exchanges as a Set after any sequence of additions and deletions', () => {
   const all = exchanges(20);

@@ -78,6 +78,37 @@ function namesADay(store: string, subject: 'client' | 'route'): number[] {
 }
 
 describe('names above the limit', () => {
+  it('are those with the fewest requests, and of these the earliest, also of the day before', () => {
+    const { ledger, store } = openLedger({ maxClients: 2, maxRoutes: 2 }, noon + dayMs);
+    const lastHourOf = (day: number): number => day - (day % dayMs) + dayMs - hourMs;
+    const days = [noon - dayMs, noon].map(lastHourOf);
+    // Within the leeway of `add`.
+    for (const day of days)
+      ledger.add(
+        ['a', 'b', 'c', 'd'].map((client, n) =>
+          row({ client, route: `GET /${client}`, first: day + n, last: day + n, requests: client === 'a' ? 9 : 5 }),
+        ),
+      );
+    ledger.maintain(noon);
+    const database = new DatabaseSync(store, { readOnly: true });
+    const counts = (length: 'hour' | 'day') =>
+      database
+        .prepare(
+          `SELECT span, name, requests FROM client_${length} JOIN clients ON clients.id = item ORDER BY span, name`,
+        )
+        .all();
+    const left = (span: number) => [
+      { span, name: 'a', requests: 9 },
+      { span, name: 'd', requests: 5 },
+      { span, name: 'other clients', requests: 10 },
+    ];
+    expect(counts('day')).toEqual(days.flatMap((day) => left(Math.floor(day / dayMs))));
+    expect(counts('hour')).toEqual(days.flatMap((day) => left(day / hourMs)));
+    database.close();
+    // Those of clients. Routes that are added up move no request to another client.
+    expect(ledger.movedRequests).toBe(20);
+  });
+
   it.each([
     ['one day', 1, 400],
     ['days of two blocks', 25, 60],

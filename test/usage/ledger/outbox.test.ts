@@ -1,8 +1,11 @@
 import { copyFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { expect, it } from 'vitest';
-import type { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
+import { expect, it, onTestFinished } from 'vitest';
+import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
 import { otherClients, otherRoute, type UsageRow } from '../../../gateway/usage/usageRow.ts';
+import { temporaryFolder } from '../../config/temporary.ts';
+import { copyLedger } from '../../support/ledgerCopy.ts';
 import { addUp, dayMs, hourMs, noon, randomBatch, randomOf, row, total } from '../model.ts';
 import { openLedger } from './ledgerFixture.ts';
 
@@ -15,6 +18,7 @@ interface SentBatch {
   readonly seen: number;
   readonly restarted: number | null;
   readonly salt: string;
+  readonly losses: string | null;
   readonly rows: UsageRow[];
 }
 
@@ -80,6 +84,21 @@ it('tells the store of the previous run, which may have had calls that it had no
   expect(next.outbox?.previous).toEqual({ epoch, closed: true, until: noon + 56_000 });
 });
 
+it('tells the store that the previous run was killed, and which batch it had', () => {
+  const { ledger, store, clock } = openLedger({ spool });
+  const { epoch = 0 } = ledger.outbox ?? {};
+  expect(ledger.outbox?.acknowledged).toBeUndefined();
+  send(ledger, store);
+  clock.time += 61_000;
+  ledger.add([]);
+  // As after kill -9.
+  const killed = join(temporaryFolder(), 'usage.db');
+  copyLedger(store, killed);
+  const { ledger: next } = openLedger({ store: killed, spool }, noon + 62_000);
+  expect(next.outbox?.previous).toEqual({ epoch, closed: false, until: noon + 56_000 });
+  expect(next.outbox?.acknowledged).toEqual({ epoch, seq: 1 });
+});
+
 it('tells the store at a heartbeat without requests that the gateway still runs', () => {
   const { ledger, store, clock } = openLedger({ spool });
   send(ledger, store);
@@ -128,6 +147,36 @@ it('keeps waiting counts over a reload, whose settings do not have the spool', (
   const { ledger, store } = openLedger({ spool });
   ledger.configure({ store: 'elsewhere.db', retention: 30 * dayMs });
   ledger.add([row()]);
+  expect(rowsOf(send(ledger, store))).toMatchObject([row()]);
+});
+
+it('keeps what one batch tells about losses and a restart while more is added to it, and tells it once', () => {
+  const store = join(temporaryFolder(), 'usage.db');
+  const clock = { time: noon, now: () => clock.time, monotonic: () => clock.time };
+  const ledger = Ledger.open({ store, retention: 400 * dayMs, spool }, { clock });
+  onTestFinished(() => ledger.close());
+  const lossAt = (at: number) => ({ version: 'v1', from: at, until: at, reason: `lost at ${at}` });
+  ledger.addLosses([lossAt(noon)]);
+  clock.time += 2 * hourMs;
+  const restarted = clock.time;
+  ledger.add([row({ client: 'a' })]);
+  clock.time += 1_000;
+  ledger.addLosses([lossAt(noon + 1)]);
+  // More rows than fit into one batch.
+  ledger.add(Array.from({ length: 6_000 }, (_one, n) => row({ client: `client-${n}` })));
+  expect(ledger.outbox?.losses).toEqual([lossAt(noon), lossAt(noon + 1)]);
+  const sent = send(ledger, store);
+  expect(sent.filter((one) => one.restarted !== null)).toMatchObject([{ restarted, losses: expect.any(String) }]);
+  const told = sent.flatMap(({ losses }) => (losses === null ? [] : JSON.parse(losses)));
+  expect(told).toEqual([lossAt(noon), lossAt(noon + 1)]);
+});
+
+it('removes only a batch that can have been sent', () => {
+  const { ledger, store, clock } = openLedger({ spool });
+  clock.time += 5_000;
+  ledger.add([row()]);
+  const { epoch = 0 } = ledger.outbox ?? {};
+  ledger.removeSent(epoch, 2);
   expect(rowsOf(send(ledger, store))).toMatchObject([row()]);
 });
 

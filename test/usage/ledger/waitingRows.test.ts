@@ -26,6 +26,16 @@ it('adds up rows of the same client, route and hour', () => {
   expect(one.requests).toBe(2);
 });
 
+it('keeps apart what a brownout refused', () => {
+  const unwrittenRows = new WaitingRows(10);
+  unwrittenRows.keepOrFold([
+    row({ requests: 2 }),
+    row({ requests: 3, brownout: noon }),
+    row({ requests: 4, brownout: noon }),
+  ]);
+  expect(unwrittenRows.first(10).rows).toMatchObject([{ requests: 2 }, { requests: 7, brownout: noon }]);
+});
+
 it('folds rows above the limit without losing requests', () => {
   const unwrittenRows = new WaitingRows(20);
   const rows = randomBatch(randomOf(2), 2_000, 5 * 3_600_000);
