@@ -35,6 +35,8 @@ export interface UsageQueries {
   requests(since: number): Promise<readonly Omit<VersionTotal, 'clients'>[]>;
   /** Includes one row for `other clients`, if there are any. Only clients for which `isWanted` returns true. */
   byClient(version: string, since: number, isWanted?: (one: ClientCounts) => boolean): Promise<readonly ClientUse[]>;
+  /** The start of the hour or day with which the counts of `byClient` begin, epoch ms. */
+  beginOfClientCounts(since: number): Promise<number>;
   /**
    * One row per version and client, with one row per version for `other clients`. Requests without a version are left out.
    * `topRoutes` is filled only in rows for which `needsTopRoutes` returns true, and among these only in the ones with the most requests.
@@ -94,7 +96,15 @@ export interface UsageQueries {
 /** Queries that can be restricted to some routes. Their problems are those of the `UsageQueries` that they come from. */
 export type RouteQueries = Pick<
   UsageQueries,
-  'byClient' | 'newClients' | 'pastClients' | 'clientSeries' | 'series' | 'byRoute' | 'routes' | 'lastUsed'
+  | 'byClient'
+  | 'beginOfClientCounts'
+  | 'newClients'
+  | 'pastClients'
+  | 'clientSeries'
+  | 'series'
+  | 'byRoute'
+  | 'routes'
+  | 'lastUsed'
 >;
 
 /** Sums over a period. Instants in epoch ms. */
@@ -150,7 +160,7 @@ export interface ClientUse extends ClientCounts {
 export type VersionClientUse = UsageSums &
   Pick<ClientUse, 'client' | 'name' | 'topRoutes'> & {
     readonly version: string;
-    /** As in `ClientCounts`. Absent if it is not known, as for a part of the requests. */
+    /** As in `ClientCounts`. Undefined also for the rest of the requests, if the last use was on one of the other routes. */
     readonly lastUsed?: number | undefined;
   };
 
@@ -170,6 +180,8 @@ export interface RouteUse {
   readonly requests: number;
   readonly errors: number;
   readonly failing: number;
+  /** All requests failed, but one of an earlier hour, such as a stream, went on in the period. */
+  readonly hasEarlierUse?: boolean | undefined;
   readonly clients: number;
   readonly last: number;
 }

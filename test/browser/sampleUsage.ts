@@ -101,6 +101,7 @@ export function sampleUsage(now: number, attacked = true, gateways?: readonly st
     firstCalls: async () => [],
     totals,
     requests: totals,
+    beginOfClientCounts: async (since) => since,
     byClient: async (version, since, isWanted = () => true) => clientsOf(version, since).filter(isWanted),
     byVersionAndClient: async (since) => {
       const versions = [...new Set(pick(since).map(({ version }) => version))].filter((version) => version !== '');
@@ -159,6 +160,7 @@ export const noUsage: UsageQueries = {
   firstCalls: async () => [],
   totals: async () => [],
   requests: async () => [],
+  beginOfClientCounts: async (since) => since,
   byClient: async () => [],
   byVersionAndClient: async () => [],
   newClients: async () => [],

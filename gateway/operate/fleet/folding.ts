@@ -135,18 +135,28 @@ async function correctSeenTimes(
   if (subject === 'client') {
     const used = lastUseSql(msPerSpan.block);
     const items = [...foldedIds, othersId];
-    // `accepted`, the last request with a 2xx, is only in these rows, so it is kept. All other columns are read from the blocks.
-    const deletedRows = await sql.query<{ client: number; accepted: number }>(
-      `DELETE FROM ${schemaName}.version_client WHERE version = $1 AND client = ANY($2::int[]) RETURNING client, accepted`,
+    // `used` and `accepted`, the last request with a 2xx, are kept. The blocks have all other columns.
+    const deletedRows = await sql.query<{ client: number; used: number; accepted: number }>(
+      `DELETE FROM ${schemaName}.version_client WHERE version = $1 AND client = ANY($2::int[]) RETURNING client, used, accepted`,
       [version, items],
     );
-    const acceptedSql = `SELECT one.accepted FROM unnest($3::int[], $4::bigint[]) AS one(client, accepted) WHERE client = item`;
+    const onDay = deletedRows.map((one) => one.used).filter((at) => at >= begin && at < end);
+    // A use on the day becomes one of the others. `used` of a block is 0 if all its requests failed, although one of an earlier block
+    // may have gone on.
+    const rowByClient = new Map(deletedRows.map((one) => [one.client, one]));
+    const lastUses = items.map((client) => {
+      const { used = 0 } = rowByClient.get(client) ?? {};
+      return client === othersId ? onDay.reduce((latest, at) => Math.max(latest, at), used) : used < begin ? used : 0;
+    });
+    const accepted = items.map((client) => rowByClient.get(client)?.accepted ?? 0);
+    const ofClient = (column: string): string =>
+      `COALESCE((SELECT one.${column} FROM unnest($3::int[], $4::bigint[], $5::bigint[]) AS one(client, accepted, used) WHERE client = item), 0)`;
     await sql.query(
       `INSERT INTO ${schemaName}.version_client (version, client, first, last, used, accepted)
-        SELECT version, item, MIN(span * ${msPerSpan.block}::bigint + first), MAX(span * ${msPerSpan.block}::bigint + last), ${used},
-          COALESCE((${acceptedSql}), 0)
+        SELECT version, item, MIN(span * ${msPerSpan.block}::bigint + first), MAX(span * ${msPerSpan.block}::bigint + last),
+          GREATEST(${used}, ${ofClient('used')}), ${ofClient('accepted')}
         FROM ${schemaName}.client_block WHERE version = $1 AND item = ANY($2::int[]) GROUP BY version, item`,
-      [version, items, deletedRows.map(({ client }) => client), deletedRows.map((one) => one.accepted)],
+      [version, items, items, accepted, lastUses],
     );
   }
   await sql.query(

@@ -177,8 +177,8 @@ export class Telemetry {
     const hasUnknownVersion = exchange.problem === 'UNKNOWN_VERSION';
     if (hasUnknownVersion) this.#noteFormerPath(exchange.path);
     const unlisted = hasUnknownVersion ? unlistedVersionIn(exchange.path, this.#basePath) : undefined;
-    // `counted`: the exchange was already counted while it was open, each time at the time of then.
-    if (!exchange.counted) this.#callTimes?.note(exchange);
+    if (exchange.counted) this.#callTimes?.noteEnd(exchange.endedAt);
+    else this.#callTimes?.note(exchange);
     const client = exchange.counted
       ? this.#collector?.finish(exchange.counted, exchange)
       : this.#collector?.count(unlisted ? { ...exchange, ...unlisted, unlisted: true } : exchange);

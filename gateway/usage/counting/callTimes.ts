@@ -24,10 +24,15 @@ export class CallTimes {
     this.#clockWatch = new ClockWatch(clock);
   }
 
-  /** Notes a call that has ended. */
+  /** Notes a call that has ended, and that is counted now for the first time. */
   note({ at, endedAt, duration }: TimedCall): void {
-    if (endedAt < this.#earliestEnd) this.#earliestEnd = endedAt;
+    this.noteEnd(endedAt);
     if (Math.abs(endedAt - at - duration) > jumpToleranceMs) this.#hasChangedDuringCall = true;
+  }
+
+  /** Notes the end of a call that was counted while it was open, each time with the time of then. Epoch ms. */
+  noteEnd(endedAt: number): void {
+    if (endedAt < this.#earliestEnd) this.#earliestEnd = endedAt;
   }
 
   /** Forgets the calls. `since`: they have ended after this time, epoch ms. @returns whether a call may be dated too early */

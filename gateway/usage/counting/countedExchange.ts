@@ -67,6 +67,13 @@ export function isAccepted(status: number): boolean {
 }
 
 /** True if all requests failed. False without a request, as in the later hours of a stream, which is counted in its first hour. */
-export function onlyFails({ requests, failing }: { readonly requests: number; readonly failing: number }): boolean {
-  return failing > 0 && requests === failing;
+export function onlyFails({ requests, failing, hasEarlierUse = false }: OutcomeCounts): boolean {
+  return failing > 0 && requests === failing && !hasEarlierUse;
+}
+
+interface OutcomeCounts {
+  readonly requests: number;
+  readonly failing: number;
+  /** As in `RouteUse`. */
+  readonly hasEarlierUse?: boolean | undefined;
 }

@@ -1,6 +1,7 @@
 import type { AcceptedUse, ClientDay, RouteOfClient, SeriesPoint } from '../usageQueries.ts';
 import type { DayOfClients } from './clientHistory.ts';
 import type { ReportingDatabase } from './database.ts';
+import { routeOutcomesVersion } from './schema.ts';
 import { endOfTime, type SpanRange, spanAt } from './spans.ts';
 import { type NamedSums, type SqlReads, spanNumbers, spanStartSql } from './sqlReads.ts';
 
@@ -173,15 +174,25 @@ export class ClientReads {
     return new Map(rows.map((row) => [row.version, row.used_at]));
   }
 
-  /** The first request and the last use of each client that used the version, by the id of the client. */
-  async uses(version: string): Promise<Map<number, { readonly first: number; readonly lastUsed: number }>> {
+  /** The first request and the last use of each client that used the version at `since` or later, by the id of the client. */
+  async uses(version: string, since = 0): Promise<Map<number, { readonly first: number; readonly lastUsed: number }>> {
     const { seen } = await this.#tables();
     const used = await this.#usedColumn();
     const rows = await this.#database.all<{ client: number; first: number; lastUsed: number }>(
-      `SELECT client, first, ${used} AS "lastUsed" FROM ${seen} AS seen WHERE version = ? AND ${used} > 0`,
-      [await this.#reads.idOf(version)],
+      `SELECT client, first, ${used} AS "lastUsed" FROM ${seen} AS seen WHERE version = ? AND ${used} >= ?`,
+      [await this.#reads.idOf(version), Math.max(since, 1)],
     );
     return new Map(rows.map((row) => [row.client, row]));
+  }
+
+  /** Those of these routes that a client used at `since` or later. `routes`: ids. Empty for a ledger of an earlier release. */
+  async routesInUse(version: string, routes: readonly number[], since: number): Promise<ReadonlySet<number>> {
+    if ((await this.#database.schemaVersion()) < routeOutcomesVersion) return new Set();
+    const rows = await this.#database.all<{ route: number }>(
+      `SELECT DISTINCT route FROM route_client WHERE version = ? AND route ${this.#database.inListSql} AND used >= ?`,
+      [await this.#reads.idOf(version), routes, Math.max(since, 1)],
+    );
+    return new Set(rows.map(({ route }) => route));
   }
 
   /** The clients whose last use was before `until`, the latest first. */

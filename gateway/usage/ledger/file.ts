@@ -51,6 +51,12 @@ export interface LedgerClaim {
  * cannot be written, the claim succeeds without it: opening the ledger then reports why its folder cannot be used.
  */
 export function claimLedger(file: string): LedgerClaim | undefined {
+  const claim = lockLedger(file);
+  return claim === 'failed' ? { release: () => {} } : claim;
+}
+
+/** Undefined: another process has the lock. */
+function lockLedger(file: string): LedgerClaim | 'failed' | undefined {
   let database: DatabaseSync | undefined;
   try {
     const real = realPathOf(file);
@@ -63,8 +69,7 @@ export function claimLedger(file: string): LedgerClaim | undefined {
     database.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     database?.close();
-    if (primaryCode(error) === busyCode) return undefined;
-    return { release: () => {} };
+    return primaryCode(error) === busyCode ? undefined : 'failed';
   }
   const lockDatabase = database;
   return { release: () => lockDatabase.close() };
@@ -74,8 +79,10 @@ export function claimLedger(file: string): LedgerClaim | undefined {
 export function claimWhenFree(file: string): LedgerClaim {
   let claim: LedgerClaim | undefined;
   const timer = setInterval(() => {
-    claim = claimLedger(file);
-    if (claim) clearInterval(timer);
+    const found = lockLedger(file);
+    if (found === undefined || found === 'failed') return;
+    claim = found;
+    clearInterval(timer);
   }, claimIntervalMs).unref();
   return {
     release: () => {

@@ -278,10 +278,9 @@ export class Ledger implements WritableLedger {
   }
 
   #closeEarlierRuns(store: SqliteStore, now: number): readonly Loss[] {
+    if (this.#earlierRun !== undefined) store.closeRunOfEarlierThread(this.#earlierRun);
     // The gateway beside this one still counts.
-    if (this.#isShared) return [];
-    if (this.#earlierRun === undefined) return store.closeEarlierRuns(this.#marksAtStart, now);
-    store.closeRunOfEarlierThread(this.#earlierRun);
+    else if (!this.#isShared) return store.closeEarlierRuns(this.#marksAtStart, now);
     return [];
   }
 

@@ -128,7 +128,7 @@ function fold(database: DatabaseSync, { subject, version, day, into, keep }: Fol
   const run: Run = (sql, values = []) => void database.prepare(sql).run(...values);
   // `accepted`: when a backend last answered a client 2xx.
   database.exec(`CREATE TEMP TABLE IF NOT EXISTS folded (item INTEGER PRIMARY KEY); DELETE FROM folded;
-    CREATE TEMP TABLE IF NOT EXISTS accepted_before (client INTEGER PRIMARY KEY, accepted INTEGER NOT NULL);`);
+    CREATE TEMP TABLE IF NOT EXISTS seen_before (client INTEGER PRIMARY KEY, used INTEGER NOT NULL, accepted INTEGER NOT NULL);`);
   // Among names with equal requests the latest stay: a new regular client may have only one request. A client whose only
   // request is a stream that began in an earlier hour has none, and is ranked like a client with one.
   run(
@@ -220,7 +220,10 @@ function daysOf(block: number): [first: number, last: number] {
   return [(block * msPerSpan.block) / dayMs, ((block + 1) * msPerSpan.block) / dayMs - 1];
 }
 
-/** SQL for an upper bound of the last use in a span: the time of the last request, even if it failed. 0 if all requests failed. */
+/**
+ * SQL for an upper bound of the last use in a span: the time of the last request, even if it failed. 0 if all requests failed, although
+ * one of an earlier span may have gone on.
+ */
 function usedAt(lengthMs: number, aggregate: 'MAX' | '' = ''): string {
   return `${aggregate}(CASE WHEN failing = 0 OR requests > failing THEN span * ${lengthMs} + last ELSE 0 END)`;
 }
@@ -252,10 +255,10 @@ function foldSizes(run: Run, version: number, day: number, into: number): void {
 function correctSeenTimes(run: Run, subject: LimitedSubject, version: number, day: number, into: number): void {
   const [begin, end] = [day * dayMs, (day + 1) * dayMs];
   if (subject === 'client') {
-    run('DELETE FROM accepted_before');
+    run('DELETE FROM seen_before');
     run(
-      `INSERT INTO accepted_before SELECT client, accepted FROM version_client
-        WHERE version = ? AND client IN folded AND accepted > 0`,
+      `INSERT INTO seen_before SELECT client, used, accepted FROM version_client
+        WHERE version = ? AND client IN folded AND (used > 0 OR accepted > 0)`,
       [version],
     );
     run('DELETE FROM version_client WHERE version = ? AND client IN folded', [version]);
@@ -263,19 +266,21 @@ function correctSeenTimes(run: Run, subject: LimitedSubject, version: number, da
     run(
       `INSERT INTO version_client
         SELECT version, item, MIN(span * ${msPerSpan.block} + first), MAX(span * ${msPerSpan.block} + last),
-          ${usedAt(msPerSpan.block, 'MAX')},
-          COALESCE((SELECT accepted FROM accepted_before WHERE accepted_before.client = item), 0) FROM client_block
+          MAX(${usedAt(msPerSpan.block, 'MAX')},
+            COALESCE((SELECT used FROM seen_before WHERE seen_before.client = item AND used < ?), 0)),
+          COALESCE((SELECT accepted FROM seen_before WHERE seen_before.client = item), 0) FROM client_block
         WHERE version = ? AND span IN (SELECT DISTINCT span FROM version_block WHERE version = ?) AND item IN folded
         GROUP BY version, item`,
-      [version, version],
+      [begin, version, version],
     );
     run(
       `INSERT INTO version_client
-        SELECT version, item, span * ${dayMs} + first, span * ${dayMs} + last, ${usedAt(dayMs)}, 0 FROM client_day
-        WHERE version = ? AND span = ? AND item = ?
+        SELECT version, item, span * ${dayMs} + first, span * ${dayMs} + last,
+          MAX(${usedAt(dayMs)}, COALESCE((SELECT MAX(used) FROM seen_before WHERE used >= ? AND used < ?), 0)), 0
+        FROM client_day WHERE version = ? AND span = ? AND item = ?
         ON CONFLICT DO UPDATE SET first = MIN(first, excluded.first), last = MAX(last, excluded.last),
           used = MAX(used, excluded.used)`,
-      [version, day, into],
+      [begin, end, version, day, into],
     );
   }
   run(

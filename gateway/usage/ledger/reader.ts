@@ -25,14 +25,13 @@ import { arrivalsIn, movements, usualPauses } from './clientHistory.ts';
 import { ClientReads } from './clientReads.ts';
 import { type LedgerDatabase, LedgerFile, ReportingDatabase } from './database.ts';
 import { EvidenceReads } from './evidence.ts';
+import { routeOutcomesVersion } from './schema.ts';
 import { beginOf, endOfTime, hourMs, type SpanRange } from './spans.ts';
 import { type NamedSums, SqlReads, type UnwrittenLedger } from './sqlReads.ts';
 
 // A gap between two runs counts as covered if it is at most this long, and at most this share of the quiet period.
 const maxGapMs = hourMs;
 const maxGapShare = 0.1;
-// Since this version of the ledger, the tables of clients per route tell which requests failed. Earlier versions lack columns.
-const firstSchemaWithRouteOutcomes = 5;
 // Computing the routes of thousands of clients takes longer than a person waits.
 const maxClientsWithRoutes = 50;
 
@@ -121,7 +120,7 @@ export class LedgerReader implements UsageQueries {
   }
 
   async ofRoutes(routes: readonly string[]): Promise<RouteQueries> {
-    if ((await this.#ledger.schemaVersion()) < firstSchemaWithRouteOutcomes) {
+    if ((await this.#ledger.schemaVersion()) < routeOutcomesVersion) {
       this.problem ??=
         'The ledger was written by an earlier release, which did not count the clients of each route.  Start this release once with this ledger.';
       return new LedgerReader(undefined, { routes });
@@ -189,6 +188,10 @@ export class LedgerReader implements UsageQueries {
     }));
   }
 
+  async beginOfClientCounts(since: number): Promise<number> {
+    return beginOf(await this.#clientReads.spans(since));
+  }
+
   async newClients(version: string, since: number): Promise<readonly ClientCounts[]> {
     const uses = await this.#clientReads.uses(version);
     if (!uses.values().some(({ first }) => first >= since)) return [];
@@ -215,7 +218,7 @@ export class LedgerReader implements UsageQueries {
     const versions = (await this.requests(since)).map(({ version }) => version).filter((version) => version !== '');
     const counted = await Array.fromAsync(versions, async (version) => {
       const sums = await this.#clientReads.sums(version, spans);
-      const uses = await this.#clientReads.uses(version);
+      const uses = await this.#clientReads.uses(version, since);
       return sums.map(({ id, name: client, first: _first, ...counts }) => {
         const lastUsed = uses.get(id)?.lastUsed;
         const name = this.#clientNames.nameOf(client);
@@ -258,8 +261,10 @@ export class LedgerReader implements UsageQueries {
     const sums = await this.#reads.sums('route', spans, version);
     const { routes } = this.#clientReads;
     const wanted = sums.filter(({ name }) => routes === undefined || routes.includes(name));
+    const failed = wanted.filter(({ requests, failing }) => failing > 0 && requests === failing).map(({ id }) => id);
+    const used = failed.length === 0 ? undefined : await this.#clientReads.routesInUse(version, failed, since);
     return byRequests(wanted).map(({ id, name: route, requests, errors, failing, last }) => {
-      return { id, route, requests, errors, failing, last };
+      return { id, route, requests, errors, failing, last, ...(used?.has(id) && { hasEarlierUse: true }) };
     });
   }
 

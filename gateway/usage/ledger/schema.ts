@@ -7,6 +7,8 @@ export const applicationId = 0x5647554c;
 export const schemaVersion = 9;
 /** The version that records how runs ended (`runs.closed`), lost calls (`losses`), and the sizes of requests (`sizes`). */
 export const lossesVersion = 9;
+/** Since this version of the ledger, the tables of clients per route tell which requests failed. Earlier versions lack columns. */
+export const routeOutcomesVersion = 5;
 
 export const subjects = ['version', 'client', 'route'] as const;
 export type Subject = (typeof subjects)[number];

@@ -167,7 +167,7 @@ export const metricTable = {
   version_gateway_usage_folded_requests_total: {
     type: 'counter',
     labels: [],
-    help: 'Requests that the usage ledger counts as “other clients”: beyond usage.max_clients, or to unlisted versions beyond a hundred.',
+    help: 'Requests that the usage ledger counts as “other clients”: beyond usage.max_clients, beyond 1,000 clients of an unlisted version, or to unlisted versions beyond a hundred within an hour.',
   },
   version_gateway_access_log_dropped_lines_total: {
     type: 'counter',

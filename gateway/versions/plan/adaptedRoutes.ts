@@ -69,8 +69,8 @@ export interface UsePart {
   readonly group: RouteGroup | undefined;
 }
 
-/** Divides the requests of a client by groups of routes. The sums over all parts equal those of `use`. */
-export function useParts(use: VersionClientUse, groups: readonly RouteGroup[] = []): readonly UsePart[] {
+/** Divides the requests of a client since `since` by groups of routes. The sums over all parts equal those of `use`. */
+export function useParts(use: VersionClientUse, groups: readonly RouteGroup[], since: number): readonly UsePart[] {
   const { version, client } = use;
   const parts = groups.flatMap((group) => {
     const { requests, errors, served, failing, refused, last, lastUsed, name, topRoutes } =
@@ -98,7 +98,8 @@ export function useParts(use: VersionClientUse, groups: readonly RouteGroup[] = 
     refused: remaining('refused'),
     topRoutes: use.topRoutes.filter(({ route }) => !groupedRoutes.has(route)),
   };
-  return remainder.requests === 0 ? parts : [{ use: remainder, group: undefined }, ...parts];
+  const isUsed = remainder.requests > 0 || (remainder.lastUsed !== undefined && remainder.lastUsed >= since);
+  return isUsed ? [{ use: remainder, group: undefined }, ...parts] : parts;
 }
 
 const maxNamedRoutes = 5;

@@ -89,7 +89,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   // Checked last. A query that fails returns no rows, which would look as if no client had called.
   if (queries.problem !== undefined) return undefined;
   const rows = uses.flatMap((one) =>
-    useParts(one, groups.get(one.version)).map(({ use: part, group }): Row => {
+    useParts(one, groups.get(one.version) ?? [], since).map(({ use: part, group }): Row => {
       const use = withAtLeastOneRequest(part, since);
       const answer = answerOf(use, group);
       const mayBeRefused = group?.candidateAnswer === 'unknown' && !plannedAnswers[answer].isRefusal;

@@ -5,8 +5,6 @@ import { keyOfRoute, type MissingRoute, type RouteAnswersReport } from '../../us
 import type { ClientUse, RouteUse, UsageQueries } from '../../usage/usageQueries.ts';
 import { counterpart, isCounterpartKnown, nextVersion, stageOf, successorOf } from '../lifecycle/stage.ts';
 
-export const hourMs = 3_600_000;
-
 /** The clients whose requests count in the quiet period. */
 export interface CountedClients {
   /** The clients that used the version and are not ignored; most requests first. */
@@ -91,7 +89,7 @@ export interface Callers {
  */
 export async function callersOf(
   version: string,
-  queries: Pick<UsageQueries, 'byClient'>,
+  queries: Pick<UsageQueries, 'byClient' | 'beginOfClientCounts'>,
   since: number,
   ignoreClients: readonly string[],
   { mayBeOpen }: { readonly mayBeOpen: boolean } = { mayBeOpen: false },
@@ -100,7 +98,8 @@ export async function callersOf(
   // Counts are per hour, and the exact time of the last request tells whether a client called within the period.
   const callers = (await queries.byClient(version, since)).filter(({ last }) => last >= since);
   const knocking = callers.filter((one) => !isIgnored(one));
-  const isUsing = (one: ClientUse): boolean => isUse(one, since, mayBeOpen);
+  const countsBegin = callers.length === 0 ? since : await queries.beginOfClientCounts(since);
+  const isUsing = (one: ClientUse): boolean => isUser(one, since, mayBeOpen ? Number.POSITIVE_INFINITY : countsBegin);
   return {
     knocking,
     users: knocking.filter(isUsing),
@@ -124,11 +123,11 @@ export function lastCountedCall(callers: Callers, isRetired: boolean): number | 
 }
 
 /**
- * A request without a recorded outcome counts as use: it is still open, or the gateway crashed. Counts are per hour. So if the client has
- * used the version in the hour in which the period begins, but before it, the request without an outcome may be that one.
+ * A request without a recorded outcome counts as use: it is still open, or the gateway crashed. The counts begin with an hour or a day,
+ * at `countsBegin`. So if the last use was in it, but before the period, a request that seems to have no outcome may be that use.
  */
-function isUse({ lastUsed = 0, requests, failing, refused }: ClientUse, since: number, mayBeOpen: boolean): boolean {
-  const hasNoOutcome = requests > failing + refused && (mayBeOpen || lastUsed < Math.floor(since / hourMs) * hourMs);
+function isUser({ lastUsed = 0, requests, failing, refused }: ClientUse, since: number, countsBegin: number): boolean {
+  const hasNoOutcome = requests > failing + refused && lastUsed < countsBegin;
   return lastUsed >= since || hasNoOutcome || (failing === 0 && refused === 0);
 }
 

@@ -18,7 +18,6 @@ import {
   type CountedRoute,
   callersOf,
   counterpartsOf,
-  hourMs,
   type IsIgnored,
   ignoredBy,
   ignoredOrWaived,
@@ -110,6 +109,7 @@ export interface SuccessorFacts extends TargetCounts {
   readonly version: string;
 }
 
+const hourMs = 3_600_000;
 // Within this time, the counts of all processes arrive, and then their reports.
 const countingMs = 10_000;
 const dayMs = 24 * hourMs;
@@ -169,12 +169,12 @@ async function countedFacts(
   const retire = route ? snapshot.retire : { ...snapshot.retire, ignoreClients: ignoredOrWaived(snapshot, name, now) };
   const isIgnored = ignoredBy(retire.ignoreClients);
   const { inFlight, lastRemembered = 0 } = sources.live ?? noLiveFacts;
-  // The open requests of the version are counted above all clients; those of a route are not known.
+  // Open requests of the version are in the evidence, whoever sent them. Which of them are to the route is not known.
   const mayBeOpen = route !== undefined && (inFlight > 0 || lastRemembered > now - countingMs);
   const callers = await callersOf(name, queries, since, retire.ignoreClients, { mayBeOpen });
   const { users, failing, knocking } = callers;
   const adjustedUsers = users.map((one) => withAtLeastOneRequest(one, since));
-  const routes = version ? (await queries.routes(name, sinceHour)).filter(({ last }) => last >= since) : [];
+  const routes = version ? (await queries.routes(name, since)).filter(({ last }) => last >= since) : [];
   const totals = (await sources.queries.requests(sinceHour)).filter(
     (one) => one.version === name || snapshot.versions.has(one.version),
   );

@@ -442,6 +442,23 @@ describe('a request that is counted before its end', () => {
     expect(outcome()).toEqual([[1, 0, noon + 20]]);
   });
 
+  it('counts as use in a later hour while it waits for its answer', () => {
+    const collector = collectorOf();
+    const outcome = () => collector.take().map(({ hour, requests, failing, used }) => [hour, requests, failing, used]);
+    const slow = collector.open(stream);
+    const later = noon + hourMs + 7;
+    collector.refresh(slow, later, 0);
+    expect(outcome()).toEqual([
+      [noon, 1, 0, 0],
+      [noon + hourMs, 0, 0, later],
+    ]);
+    collector.finish(slow, { status: 404, served: true, bodySize: 0, endedAt: later + 1 });
+    expect(outcome()).toEqual([
+      [noon + hourMs, 0, 0, 0],
+      [noon, 0, 1, 0],
+    ]);
+  });
+
   it('is counted once when later settings identify its client differently', () => {
     const collector = collectorOf();
     const open = collector.open(stream);

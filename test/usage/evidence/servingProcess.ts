@@ -109,7 +109,8 @@ export class ServingProcess {
     const open = this.#open.get(call);
     if (open === undefined) return;
     const endedAt = machine.clock.now();
-    if (!open.isCounted) this.#callTimes.note({ at: open.at, endedAt, duration: machine.now - open.began });
+    if (open.isCounted) this.#callTimes.noteEnd(endedAt);
+    else this.#callTimes.note({ at: open.at, endedAt, duration: machine.now - open.began });
     this.#count(call, { ...open, isAnswered: true });
     this.#requests.get(call.version)?.removeInFlight(open.exchange, endedAt);
     this.#end(call);

@@ -175,6 +175,25 @@ describe('names above the limit', () => {
     database.close();
   });
 
+  it('keep the use of a client that is folded, although all its requests of the day failed', async () => {
+    const { ledger, store } = openLedger({ maxClients: 2, maxRoutes: 8 });
+    const failing = { requests: 1, failing: 1, errors: 1, served: 0, used: 0 };
+    // A stream of the day before went on until noon.
+    ledger.add([row({ client: 'reader', first: noon - dayMs, last: noon - dayMs })]);
+    ledger.add([row({ client: 'reader', requests: 0, served: 0 }), row({ client: 'reader', ...failing })]);
+    ledger.add(['a', 'b', 'c'].map((client) => row({ client, ...failing, requests: 2, failing: 2 })));
+    ledger.maintain(noon);
+    const database = new DatabaseSync(store, { readOnly: true });
+    const used = database.prepare(
+      'SELECT name, used FROM version_client JOIN clients ON id = client WHERE name IN (?, ?) ORDER BY name',
+    );
+    expect(used.all('other clients', 'reader')).toEqual([
+      { name: 'other clients', used: noon },
+      { name: 'reader', used: noon - dayMs },
+    ]);
+    database.close();
+  });
+
   it('keep a client with an open stream rather than clients with one request', async () => {
     const { ledger } = openLedger(limits);
     ledger.add([row({ client: 'reader', requests: 0, last: noon + 9 })]);

@@ -349,6 +349,19 @@ describe.each(readersOn)('a plan from a ledger on %s', (_database, makeReader) =
     expect(await planned(rows, { routes: fewer, before })).toMatchObject({ total: { lost: 2 }, may_lose: 4 });
   });
 
+  it('counts a stream from before the period, although all requests in it went to a route that the adapter refuses', async () => {
+    const gone = { requests: 2, served: 0, errors: 2, failing: 2, used: 0, accepted: 0, route: 'GET /legacy-search' };
+    const before = {
+      '/v1': adaptedV1({ 'GET /legacy-search': { gone: 'v2 has no search' } }),
+      '/v2': contractOf('v2'),
+    };
+    const lost = async (more: readonly UsageRow[]) =>
+      (await planned([row('v1', 'x-client-id:a', now - hour, gone), ...more], { routes: retired, before })).total.lost;
+    expect(await lost([])).toBe(0);
+    const stream = { requests: 0, served: 0, route: 'GET /drinks/{id}' };
+    expect(await lost([row('v1', 'x-client-id:a', now - hour, stream)])).toBe(1);
+  });
+
   it('answers a removed version with 404', async () => {
     const plan = await planned([row('v1', 'a', now - hour)], { routes: { '/v2': upstream } });
     expect(plan.versions[0]).toMatchObject({ version: 'v1', stage: 'removed', answer: 'unknown_version', lost: 1 });

@@ -100,6 +100,29 @@ describe.each(readersOn)('the facts from a ledger on %s', (_database, makeReader
     expect(retirementVerdict(alone).answer).toBe('no');
   });
 
+  it('do not take a use before the period for an open request, although old counts of clients are kept per day', async () => {
+    const start = Math.floor((now - 30 * day) / day) * day;
+    const failing = { served: 0, failing: 1, errors: 1, used: 0 };
+    const rows = [row('v1', 'a', start), row('v1', 'a', now - day, failing)];
+    const facts = await factsOf({ rows, quiet: 30 * day, isMaintained: true });
+    expect([facts.clients, facts.failing]).toMatchObject([[], [{ client: 'a', requests: 2, failing: 1 }]]);
+    // It has no answer.
+    const open = row('v1', 'a', now - 2 * day, { served: 0, used: 0 });
+    const before = [row('v1', 'a', start - 1), row('v1', 'a', now - day, failing), open];
+    expect((await factsOf({ rows: before, quiet: 30 * day, isMaintained: true })).clients).toMatchObject([
+      { client: 'a' },
+    ]);
+  });
+
+  it('know that a route is in use by a stream, although all other requests to it failed', async () => {
+    const failing = { requests: 2, served: 0, failing: 2, errors: 2, used: 0 };
+    const rows = [row('v1', 'a', now - 8 * day), row('v1', 'b', now - day, failing)];
+    const routesOf = async (more: readonly UsageRow[]) =>
+      (await factsOf({ rows: [...rows, ...more] })).failingRoutes.map(({ route }) => route);
+    expect(await routesOf([])).toEqual(['GET /drinks']);
+    expect(await routesOf([row('v1', 'a', now - 3_600_000, { requests: 0, served: 0 })])).toEqual([]);
+  });
+
   it('leave out ignored clients, also in the trend', async () => {
     const rows = [1, 2, 3].flatMap((days) => [
       row('v1', 'x-client-id:probe', now - days * day, { requests: 100 }),

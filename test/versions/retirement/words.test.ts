@@ -31,6 +31,7 @@ describe('clients in words', () => {
       asked.push(args);
       return clients;
     },
+    beginOfClientCounts: async (since: number) => Math.floor(since / hour) * hour,
   });
 
   const using = async (found: ReturnType<typeof queries>, since: number, ignored: readonly string[] = []) =>

@@ -223,9 +223,13 @@ const answers: {
       const { served = 0, last } = totals.get(name) ?? {};
       const since = now - quiet;
       const used = lastUsed.get(name) ?? 0;
+      const version = snapshot.versions.get(name);
+      const isServed = version !== undefined && stageOf(version, now) !== 'retired';
       // A request without an outcome counts as use, but has no time of use.
       const callers =
-        used >= since ? undefined : await callersOf(name, queries, since, ignoredOrWaived(snapshot, name, now));
+        isServed && used < since
+          ? await callersOf(name, queries, since, ignoredOrWaived(snapshot, name, now))
+          : undefined;
       const lastCall = (callers && lastCountedCall(callers, false)) ?? lastUsed.get(name);
       const ofGuard = { version: name, now, quiet, since, lastCall };
       const { called: inUse } = await evidenceOf(queries, ofGuard, live.get(name));

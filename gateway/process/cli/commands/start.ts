@@ -101,6 +101,7 @@ async function start(options: StartOptions, io: Io): Promise<ExitCode> {
   } catch (error) {
     await fleet?.stop(0);
     await ledger.close();
+    claim.release();
     io.stderr.write(`${listenFailure(error, snapshot.gateway)}\n`);
     return 1;
   }
