@@ -313,6 +313,27 @@ describe('the queue', () => {
   });
 });
 
+it('the maintenance keeps the use of a client that is folded, although all its requests of the day failed', async () => {
+  const sql = await store();
+  const failing = { requests: 2, failing: 2, errors: 2, served: 0, used: 0, accepted: 0 };
+  const at = (time: number) => ({ hour: time - (time % 3_600_000), first: time, last: time, used: time, accepted: 0 });
+  const reader = 'user-agent:reader';
+  // A stream of the day before went on into the day.
+  const stream = [rowOf({ client: reader, ...at(hour - dayMs) }), rowOf({ client: reader, ...at(hour), requests: 0 })];
+  const scanners = ['a', 'b', 'c'].map((client) => rowOf({ client, ...at(hour), ...failing, requests: 3, failing: 3 }));
+  await writeBatch(sql, batchOf([...stream, rowOf({ client: reader, ...at(hour), ...failing }), ...scanners]));
+  await addAllQueued(sql);
+  await maintainStore(sql, hour, { store: '', retention: 400 * dayMs, maxClients: 2, maxRoutes: 10 });
+  const used = await sql.query(
+    `SELECT name, used FROM version_gateway.version_client JOIN version_gateway.clients ON id = client
+      WHERE name IN ('${reader}', 'other clients') ORDER BY name`,
+  );
+  expect(used).toEqual([
+    { name: 'other clients', used: hour },
+    { name: reader, used: hour - dayMs },
+  ]);
+});
+
 it('takes batches again if a reader hangs that has closed it', async () => {
   const sql = await store();
   let outcome: BatchOutcome | undefined;
