@@ -7,6 +7,8 @@ import {
   currentBootId,
   type FileState,
   isSameFile,
+  isWrittenAt,
+  lastMarkOf,
   type MarkFile,
   makeMarkFile,
   makeMarkFileIfMissing,
@@ -241,7 +243,8 @@ function continued(file: string, earlier: MarkFile | undefined, marks: readonly 
   try {
     return makeMarkFile(file, marks);
   } catch (error) {
-    if (earlier === undefined) throw error;
+    // Marks of this run would hide that another program has changed the file, while the ledger cannot record it.
+    if (earlier === undefined || !isWrittenAt(earlier, lastMarkOf(earlier.marks))) throw error;
     // The disk is full. The present file has all the room that it needs.
     closeSync(openSync(file, 'r+'));
     return stateOf(file);

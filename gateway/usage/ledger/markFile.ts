@@ -19,6 +19,8 @@ const fileBytes = tableBytes * (1 + maxMarkingProcesses);
 const sharedSlot = 0;
 // The content of an unused slot. Not 0, so that a file with lost blocks, which are read as zeros, is known to be damaged.
 const unused = -1;
+// From the time of a mark until the kernel has written it.
+const writingMs = 1_000;
 const unusedTable = Buffer.from(new Float64Array(slotsPerTable).fill(unused).buffer);
 
 /** The last call of one version that one process began to answer. */
@@ -100,6 +102,16 @@ export function stateOf(file: string): FileState {
   const folder = statSync(dirname(file), { bigint: true });
   const hasBirth = folder.birthtimeNs > 0n && folder.birthtimeNs !== folder.ctimeNs;
   return { id: hasBirth ? `${ino}.${birthtimeNs}` : String(ino), changedAt: Number(ctimeMs) };
+}
+
+/** When the last call was marked, epoch ms; 0: none was. */
+export function lastMarkOf(marks: readonly CallMark[]): number {
+  return marks.reduce((last, { at }) => Math.max(last, at), 0);
+}
+
+/** Whether the file was last changed by what was written at `at`, epoch ms, such as its last mark. */
+export function isWrittenAt({ changedAt }: FileState, at: number): boolean {
+  return Math.abs(changedAt - at) <= writingMs;
 }
 
 /** Whether both are the same file, and not a copy of it. */

@@ -2,12 +2,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import { jumpToleranceMs } from '../../shared/clock.ts';
 import { type Loss, longestSilenceMs } from '../evidence/coverage.ts';
 import type { MarksAtStart } from './callMarks.ts';
-import { type CallMark, type FileState, isSameFile } from './markFile.ts';
+import { type CallMark, type FileState, isSameFile, isWrittenAt, lastMarkOf } from './markFile.ts';
 
 // The calls that may be missing in a ledger because a process ended before it had counted them.
 
-// From the time of a mark until the kernel has written it.
-const writingMs = 1_000;
 // Counts reach the file some seconds after the calls.
 const maxCountingDelayMs = 60_000;
 const endedUncounted = 'the gateway ended before it had counted them';
@@ -102,11 +100,10 @@ function lossOfAll(
   // A folder from a backup says, too, that its run ended cleanly. What was called after the backup is not known.
   if (closed && marks) return found && file === undefined ? loss(seen, replacedMarks) : undefined;
   if (closed) return found && found.found.length > 0 ? loss(seen, missingRun) : undefined;
-  const lastMark = Math.max(0, ...(found?.marks ?? []).map(({ at }) => at));
   // Otherwise the file was changed after the last mark; or marks are ahead of a clock that was set back, and tell nothing about it.
-  const isUntouched = [lastMark, marks?.file.changedAt].some(
-    (at) => file !== undefined && at !== undefined && Math.abs(file.changedAt - at) <= writingMs,
-  );
+  const isUntouched =
+    file !== undefined &&
+    [lastMarkOf(found?.marks ?? []), marks?.file.changedAt ?? 0].some((at) => isWrittenAt(file, at));
   return isSameBoot && isUntouched ? undefined : loss(Math.max(began, seen - maxCountingDelayMs), endedUncounted);
 }
 
