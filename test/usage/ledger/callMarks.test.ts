@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { usageSinkOf } from '../../../gateway/process/runtime/ledgerMaintenance.ts';
 import { CallMarker, CallMarks } from '../../../gateway/usage/ledger/callMarks.ts';
@@ -442,6 +443,34 @@ describe('if the marks cannot be written beside the ledger', () => {
     one.run();
     expect(await one.covered()).toEqual(onlyV2);
     expect(existsSync(spareMarkFileOf(one.store))).toBe(false);
+  });
+
+  it('because the disk is full, the file of the run before is used, unless another program has changed it', async (context) => {
+    const folder = temporaryFolder();
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'ignore' });
+    } catch {
+      return context.skip('this user may not mount file systems');
+    }
+    onTestFinished(() => void execFileSync('umount', ['-l', folder]));
+    const store = join(folder, 'usage.db');
+    onTestFinished(() => rmSync(spareMarkFileOf(store), { force: true }));
+    const first = CallMarks.open(store, Date.now());
+    const marker = new CallMarker(first.files, 0);
+    marker.mark(1, Date.now());
+    marker.close();
+    expect(() => {
+      for (let file = 0; ; file += 1) writeFileSync(join(folder, String(file)), Buffer.alloc(4096));
+    }).toThrow('ENOSPC');
+    const { files, atStart } = CallMarks.open(store, Date.now());
+    expect([files.file, atStart.own?.id]).toEqual([markFileOf(store), first.atStart.own?.id]);
+    // Later than the kernel may have written the mark. As a backup that is copied into its place.
+    await sleep(1_500);
+    writeFileSync(files.file, readFileSync(files.file), { flag: 'r+' });
+    const notices: string[] = [];
+    const changed = CallMarks.open(store, Date.now(), (line) => void notices.push(line));
+    expect([changed.files.file, existsSync(markFileOf(store))]).toEqual([spareMarkFileOf(store), false]);
+    expect(notices.join()).toContain(`Calls are marked in ${spareMarkFileOf(store)}`);
   });
 });
 
