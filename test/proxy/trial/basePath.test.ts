@@ -34,7 +34,7 @@ it('refuses another base path after the calls of the last days, also if guard.qu
     row('v1', 'x-client-id:ios', now - 2 * hour, { requests: 3_000 }),
     row('v1', 'x-client-id:web', now - 6 * day, { requests: 783 }),
     row('v2', 'user-agent:probe', now - hour, { requests: 9 }),
-    row('v3', 'x-client-id:broken', now - hour, { requests: 9, failing: 9, errors: 9 }),
+    row('v3', 'x-client-id:broken', now - hour, { requests: 9, failing: 9, used: 0, errors: 9 }),
     row('v4', 'x-client-id:gone', now - 9 * day),
   ];
   const { edit, preview, post } = await startEdited(document, { isCovered: true, rows });
