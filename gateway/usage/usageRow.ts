@@ -23,7 +23,10 @@ export interface Counts {
   refused: number;
   first: number;
   last: number;
-  /** The last request, except `failing` requests and those that a freeze refused. Other refused requests count. 0: there is none. */
+  /**
+   * The last request, except `failing` requests and those that a freeze refused. Other refused requests count, and so does waiting for an
+   * answer in a later hour than that of the request. 0: there is none.
+   */
   used: number;
   /** The last request that a backend answered 2xx; 0: none. A request in which a header of `usage.identify` occurs twice does not count. */
   accepted: number;

@@ -140,14 +140,13 @@ async function correctSeenTimes(
       `DELETE FROM ${schemaName}.version_client WHERE version = $1 AND client = ANY($2::int[]) RETURNING client, used, accepted`,
       [version, items],
     );
-    const onDay = deletedRows.map((one) => one.used).filter((at) => at >= begin && at < end);
-    // A use on the day becomes one of the others. `used` of a block is 0 if all its requests failed, although one of an earlier block
-    // may have gone on.
     const rowByClient = new Map(deletedRows.map((one) => [one.client, one]));
-    const lastUses = items.map((client) => {
-      const { used = 0 } = rowByClient.get(client) ?? {};
-      return client === othersId ? onDay.reduce((latest, at) => Math.max(latest, at), used) : used < begin ? used : 0;
-    });
+    const usedBy = (client: number): number => rowByClient.get(client)?.used ?? 0;
+    // The sums of a block lack a request of an earlier block that went on. A use on the folded day becomes one of the others.
+    const usedOnDay = items.map(usedBy).filter((at) => at >= begin && at < end);
+    const usedByOthers = usedOnDay.reduce((latest, at) => Math.max(latest, at), usedBy(othersId));
+    const usedBefore = foldedIds.map(usedBy).map((at) => (at < begin ? at : 0));
+    const lastUses = [...usedBefore, usedByOthers];
     const accepted = items.map((client) => rowByClient.get(client)?.accepted ?? 0);
     const ofClient = (column: string): string =>
       `COALESCE((SELECT one.${column} FROM unnest($3::int[], $4::bigint[], $5::bigint[]) AS one(client, accepted, used) WHERE client = item), 0)`;

@@ -257,12 +257,8 @@ export class Collector {
 
   /** The limits of one more unlisted version. */
   #unlistedLimits(): { readonly clients: number; readonly routes: number } {
-    const firsts = this.#trackedVersions
-      .values()
-      .filter(({ isListed }) => !isListed)
-      .take(maxNamedUnlisted);
-    const unlisted = firsts.reduce((count) => count + 1, 0);
-    return unlisted < maxNamedUnlisted ? unlistedLimits : { clients: 0, routes: 0 };
+    const unlisted = this.#trackedVersions.values().filter(({ isListed }) => !isListed);
+    return [...unlisted].length < maxNamedUnlisted ? unlistedLimits : { clients: 0, routes: 0 };
   }
 
   /** A request that began in an earlier hour is counted there and does not change the current hour. */

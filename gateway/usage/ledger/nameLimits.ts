@@ -221,8 +221,8 @@ function daysOf(block: number): [first: number, last: number] {
 }
 
 /**
- * SQL for an upper bound of the last use in a span: the time of the last request, even if it failed. 0 if all requests failed, although
- * one of an earlier span may have gone on.
+ * SQL for the last use in a span, as far as the sums tell it: the time of the last request, even if that one failed; 0 if all requests
+ * failed. So it may be too late, and it lacks a request of an earlier span that went on.
  */
 function usedAt(lengthMs: number, aggregate: 'MAX' | '' = ''): string {
   return `${aggregate}(CASE WHEN failing = 0 OR requests > failing THEN span * ${lengthMs} + last ELSE 0 END)`;

@@ -1,5 +1,6 @@
 import { type AnswerSettings, answerSettingsFrom } from '../../config/answerSettings.ts';
 import { ClientNames } from '../clientNames.ts';
+import { onlyFails } from '../counting/countedExchange.ts';
 import type { Coverage } from '../evidence/coverage.ts';
 import type {
   AcceptedUse,
@@ -261,7 +262,7 @@ export class LedgerReader implements UsageQueries {
     const sums = await this.#reads.sums('route', spans, version);
     const { routes } = this.#clientReads;
     const wanted = sums.filter(({ name }) => routes === undefined || routes.includes(name));
-    const failed = wanted.filter(({ requests, failing }) => failing > 0 && requests === failing).map(({ id }) => id);
+    const failed = wanted.filter(onlyFails).map(({ id }) => id);
     const used = failed.length === 0 ? undefined : await this.#clientReads.routesInUse(version, failed, since);
     return byRequests(wanted).map(({ id, name: route, requests, errors, failing, last }) => {
       return { id, route, requests, errors, failing, last, ...(used?.has(id) && { hasEarlierUse: true }) };

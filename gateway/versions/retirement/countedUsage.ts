@@ -123,8 +123,8 @@ export function lastCountedCall(callers: Callers, isRetired: boolean): number | 
 }
 
 /**
- * A request without a recorded outcome counts as use: it is still open, or the gateway crashed. The counts begin with an hour or a day,
- * at `countsBegin`. So if the last use was in it, but before the period, a request that seems to have no outcome may be that use.
+ * A request without a recorded outcome counts as use: it is still open, or the gateway crashed. The counts begin at `countsBegin`,
+ * up to a day before the period. If the client used the version in between, that use is in the counts, and looks like such a request.
  */
 function isUser({ lastUsed = 0, requests, failing, refused }: ClientUse, since: number, countsBegin: number): boolean {
   const hasNoOutcome = requests > failing + refused && lastUsed < countsBegin;
