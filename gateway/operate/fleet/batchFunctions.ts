@@ -236,7 +236,7 @@ const runArguments = 'p_instance, p_epoch, p_seq, p_began, p_seen, p_restarted';
 const registerBatch = (schemaName: string): string => `
   CREATE OR REPLACE FUNCTION register_batch(${runParameters}, p_losses jsonb) RETURNS text LANGUAGE plpgsql AS $$
   DECLARE last_seq bigint; outcome text := 'applied'; restarted bigint := p_restarted;
-    loss record; last_instant bigint; sentence text;
+    loss record; first_instant bigint; last_instant bigint; sentence text;
   BEGIN
     -- The row is created first, so that it can be locked: two copies of the same batch are registered one after the other.
     INSERT INTO ${schemaName}.writers (instance, epoch, seq) VALUES (p_instance, p_epoch, 0) ON CONFLICT DO NOTHING;
@@ -256,14 +256,16 @@ const registerBatch = (schemaName: string): string => `
     FOR loss IN SELECT * FROM jsonb_to_recordset(p_losses) AS l(version text, "from" bigint, until bigint, reason text) LOOP
       -- No call that comes later is missing, even if the clock of the gateway is ahead.
       last_instant := LEAST(loss.until, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint);
+      first_instant := LEAST(loss."from", last_instant);
       sentence := rtrim(loss.reason, '.') || COALESCE((SELECT ' (gateway ' || ${printableName('name')} || ')'
         FROM ${schemaName}.gateways WHERE instance = p_instance), '') || '.';
       -- A worker that dies again and again must not fill the table.
-      UPDATE ${schemaName}.lost_counts SET ended = GREATEST(ended, last_instant)
-        WHERE version = loss.version AND reason = sentence AND instance = p_instance AND ended >= loss."from" - ${sameLossMs};
+      UPDATE ${schemaName}.lost_counts SET began = LEAST(began, first_instant), ended = GREATEST(ended, last_instant)
+        WHERE version = loss.version AND reason = sentence AND instance = p_instance
+          AND ended >= first_instant - ${sameLossMs} AND began <= last_instant + ${sameLossMs};
       IF NOT FOUND THEN
         INSERT INTO ${schemaName}.lost_counts (version, began, ended, reason, instance)
-          VALUES (loss.version, LEAST(loss."from", last_instant), last_instant, sentence, p_instance);
+          VALUES (loss.version, first_instant, last_instant, sentence, p_instance);
       END IF;
     END LOOP;
     RETURN outcome;

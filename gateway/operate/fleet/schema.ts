@@ -10,7 +10,7 @@ import { runsOfGateways } from './runsSchema.ts';
 
 /** The PostgreSQL schema that contains all tables. */
 export const schemaName = 'version_gateway';
-const storeVersion = 7;
+const storeVersion = 8;
 // The SQLSTATE of a refused statement: the store answers, but this release cannot use it.
 export const refusedStatement = '42000';
 // The numbers of advisory locks. Gateways take turns to migrate the store, to fold names (to count them together as others), and to
@@ -170,6 +170,8 @@ const migrations: readonly string[] = [
   // A new store has no runs, so nothing was counted without sizes.
   `${createSizes(schemaName)} ${createQueue(batchTables)} ${batchFunctions(batchTables)}
    SELECT forget_sizes() WHERE EXISTS (SELECT 1 FROM runs);`,
+  // Two losses that are recorded as one have the begin of the earlier one.
+  batchFunctions(batchTables),
 ];
 
 /** Creates or migrates the tables. @throws StoreError, also if a later release has made the store unusable for this one */

@@ -292,12 +292,13 @@ export class SqliteStore {
   /** Records that calls may be missing. Within `transaction`. */
   addLosses(losses: readonly Loss[]): void {
     const extend = this.#database.prepare(
-      'UPDATE losses SET ended = MAX(ended, ?) WHERE version = ? AND reason = ? AND ended >= ?',
+      `UPDATE losses SET began = MIN(began, ?), ended = MAX(ended, ?)
+        WHERE version = ? AND reason = ? AND ended >= ? AND began <= ?`,
     );
     const add = this.#database.prepare('INSERT INTO losses (version, began, ended, reason) VALUES (?, ?, ?, ?)');
     for (const { version, from, until, reason } of losses) {
-      // A worker that dies again and again must not fill the table.
-      const { changes } = extend.run(until, version, reason, from - sameLossMs);
+      // A worker that dies again and again must not fill the table. A clock that was ahead may have dated an earlier loss later.
+      const { changes } = extend.run(from, until, version, reason, from - sameLossMs, until + sameLossMs);
       if (changes === 0) add.run(version, from, until, reason);
     }
     this.#losses = [...this.#losses, ...losses];

@@ -203,7 +203,8 @@ it('brings the losses of single versions, once and with their counts, and others
   const loss = (version: string, from: number) => {
     return { version, from, until: from + 10, reason: 'Calls may be missing: a worker ended.' };
   };
-  for (const one of [loss('v1', at - 2_000), loss('v1', at - 1_000), loss('v3', at - 500)]) {
+  // The second loss of v1 began before the first one.
+  for (const one of [loss('v1', at - 1_000), loss('v1', at - 2_000), loss('v3', at - 500)]) {
     member.fleet.onLosses([one]);
     member.ledger.addLosses([one], { process: 0, until: 1 });
   }

@@ -49,6 +49,8 @@ export class ServingProcess {
   readonly #requests: ReadonlyMap<string, VersionRequests>;
   readonly #open = new Map<Call, OpenCall>();
   #rows: UsageRow[] = [];
+  /** The true time of the first of `#rows`. */
+  #rowsSince = Number.POSITIVE_INFINITY;
   #countedUntil = 0;
   readonly #callTimes = new CallTimes(machine.clock);
   /** All calls that ended before this time are taken. */
@@ -76,6 +78,12 @@ export class ServingProcess {
   /** Calls that die with the process. */
   get unflushed(): number {
     return this.#rows.length + this.#open.size;
+  }
+
+  /** The true time since which calls may be missing if the process is killed; Infinity: none would be. */
+  get unflushedSince(): number {
+    const begins = [...this.#open.values()].filter(({ isCounted }) => !isCounted).map(({ began }) => began);
+    return Math.min(this.#rowsSince, ...begins);
   }
 
   openCalls(version: string): number {
@@ -136,6 +144,7 @@ export class ServingProcess {
     const [batch, since] = [this.#rows, this.#takenUntil];
     const hasWrongTimes = this.#callTimes.take(since);
     this.#rows = [];
+    this.#rowsSince = Number.POSITIVE_INFINITY;
     this.#takenUntil = machine.clock.now();
     const times = { batch, since, hasWrongTimes };
     if (counted === undefined || counted.until <= this.#countedUntil) return times;
@@ -166,6 +175,7 @@ export class ServingProcess {
       if (open.isFailing) return { ...unanswered, failing: requests, used: 0 };
       return isUnanswered ? unanswered : {};
     };
+    this.#rowsSince = Math.min(this.#rowsSince, open.began);
     this.#rows.push(row(version, nameOf(client), now, { requests, ...outcome() }));
   }
 }

@@ -27,6 +27,8 @@ SqliteStore.prototype.transaction = function (...args) {
 
 const retention = 400 * day;
 const notAnswered = { isRefused: false, isUnanswered: true };
+// A process sends its counts every few seconds. If it hangs for longer, the kernel has written its marks meanwhile.
+const longestUnwrittenMs = 60_000;
 // How often a process counts the requests that are open, and the gateway writes its ledger.
 const beatMs = 5_000;
 
@@ -49,6 +51,8 @@ export class SimulatedGateway {
   #run: Run | undefined;
   /** An earlier copy of the ledger. */
   #backup: string | undefined;
+  /** Whether the marks can be lost that tell which calls the last run had in memory. */
+  #canLoseMarks = true;
 
   /** `template`: the ledger at the start, as of `coveredTemplate`. */
   constructor(root: string, template: string, snapshot: Snapshot) {
@@ -177,6 +181,7 @@ export class SimulatedGateway {
       this.#endProcess(process, process.hangsSince === undefined ? 'drained' : 'killed');
     this.#run?.ledger.close();
     this.#run = undefined;
+    this.#canLoseMarks = true;
   }
 
   /** The next run sees the files as they are now, as after kill -9. */
@@ -184,6 +189,8 @@ export class SimulatedGateway {
     const { ledger, processes } = this.#run ?? {};
     this.events.push(`crash with ${processes?.reduce((sum, { unflushed }) => sum + unflushed, 0)} calls in memory`);
     const before = this.#copyLedger();
+    const unflushedSince = Math.min(...(processes ?? []).map((process) => process.unflushedSince));
+    this.#canLoseMarks = machine.now - unflushedSince <= longestUnwrittenMs;
     for (const process of processes ?? []) process.kill();
     ledger?.close();
     this.#run = undefined;
@@ -194,10 +201,11 @@ export class SimulatedGateway {
   reboot(lost: { readonly marks: 'none' | 'all' | 'file'; readonly ledger: boolean }): void {
     const startedMarksAt = machine.marksChangedAt;
     this.crash();
-    this.events.push(`reboot that loses ${lost.marks} marks${lost.ledger ? ' and transactions' : ''}`);
+    const marks = this.#canLoseMarks ? lost.marks : 'none';
+    this.events.push(`reboot that loses ${marks} marks${lost.ledger ? ' and transactions' : ''}`);
     machine.boot();
-    if (lost.marks === 'file') rmSync(markFileOf(this.store), { force: true });
-    if (lost.marks === 'all') this.#clearMarks();
+    if (marks === 'file') rmSync(markFileOf(this.store), { force: true });
+    if (marks === 'all') this.#clearMarks();
     machine.marksChangedAt = startedMarksAt;
     if (lost.ledger && this.#backup !== undefined) copyLedger(this.#backup, this.store);
   }
@@ -235,6 +243,7 @@ export class SimulatedGateway {
   }
 
   loseMarks(): void {
+    if (!this.#canLoseMarks) return;
     this.events.push('the marks are lost');
     rmSync(markFileOf(this.store), { force: true });
   }

@@ -221,3 +221,23 @@ it('a loss is written once', () => {
   onTestFinished(() => database.close());
   expect(database.prepare('SELECT COUNT(*) AS losses FROM losses').get()).toEqual({ losses: 1 });
 });
+
+it('losses that are recorded as one have the times of all of them', async () => {
+  const random = randomOf(5);
+  for (let round = 0; round < 50; round += 1) {
+    const { ledger } = open();
+    const losses = Array.from({ length: 6 }, () => {
+      const from = noon + random(20) * 30_000;
+      return { version: 'v1', from, until: from + random(4) * 30_000, reason: 'The clock was wrong.' };
+    });
+    for (const loss of losses) ledger.addLosses([loss]);
+    const recorded = (await readLedger(ledger).coverage()).losses;
+    for (const { from, until } of losses)
+      expect(recorded.some((one) => one.from <= from && one.until >= until)).toBe(true);
+    // A time without a loss within a minute is not lost.
+    for (let at = noon - 5 * 60_000; at < noon + 20 * 60_000; at += 30_000) {
+      const isNear = losses.some(({ from, until }) => from - 60_000 <= at && until + 60_000 >= at);
+      if (!isNear) expect(recorded.some(({ from, until }) => from <= at && until >= at)).toBe(false);
+    }
+  }
+});
