@@ -1,14 +1,18 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { gzipSync } from 'node:zlib';
 import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import { startGateway } from '../../../gateway/process/runtime/gateway.ts';
+import { temporaryFolder } from '../../config/temporary.ts';
 import { type Answer, answer, startBackend } from '../../support/backend.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freeUrl } from '../../support/gateway.ts';
 import { ask, connectTo, get, message, post } from '../../support/rawClient.ts';
 import { servedSnapshot } from '../adapters/servedVersion.ts';
+import { deepRef, deepSchemas, jsonResponse } from './pairs.ts';
 import { compared, droppedFor, everything, startShadowed } from './shadowedGateway.ts';
 
 const identify = { identify: ['header:x-client-id', 'user-agent', 'address'] };
@@ -185,6 +189,16 @@ it('counts what became of copies without a comparable response', async () => {
   for (const path of Object.keys(answers)) await ask(gateway.port, get(`/v1/${path}`));
   const shadow = { body: 3, coding: 2, failed: 3 };
   await eventually(async () => expect((await gateway.shadow())?.copies).toEqual({ shadow }));
+});
+
+it('drops a copy that cannot be compared, because its schemas are nested too deeply', async () => {
+  const contract = join(temporaryFolder(), 'v1.json');
+  const paths = { '/a': { get: { responses: { 200: jsonResponse(deepRef) } } } };
+  const info = { title: 'Drinks', version: '1' };
+  writeFileSync(contract, JSON.stringify({ openapi: '3.1.0', info, paths, components: { schemas: deepSchemas() } }));
+  const gateway = await startShadowed({ v1: { contract } });
+  await ask(gateway.port, get('/v1/a'));
+  await droppedFor(gateway, { defect: 1 });
 });
 
 it('sends nothing for a client that leaves before its response is complete', async () => {

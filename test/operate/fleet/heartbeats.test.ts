@@ -1,22 +1,24 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { acceptedRecord, configHash } from '../../../gateway/config/acceptedConfig.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import type { FleetSettings } from '../../../gateway/config/snapshot.ts';
 import { Heartbeats } from '../../../gateway/operate/fleet/heartbeats.ts';
 import { Membership, readGateways } from '../../../gateway/operate/fleet/membership.ts';
-import type { Sql, Transactions } from '../../../gateway/operate/fleet/postgres.ts';
+import { Postgres, type Sql, type Transactions } from '../../../gateway/operate/fleet/postgres.ts';
 import { schemaName } from '../../../gateway/operate/fleet/schema.ts';
 import type { MembershipReport } from '../../../gateway/operate/fleet/workerMessages.ts';
 import { eventually } from '../../support/eventually.ts';
 import { refusedUrl } from '../../support/gateway.ts';
 import { type PostgresServer, startStore } from '../../support/postgres.ts';
+import { startTcpProxy } from '../../support/tcpProxy.ts';
 import { gatewayState, identity } from './gatewayRow.ts';
 
 let server: PostgresServer;
+let store: string;
 let sql: Sql & Transactions;
 beforeAll(async () => {
   const opened = await startStore();
-  ({ server, sql } = opened);
+  ({ server, store, sql } = opened);
   return opened.close;
 });
 afterEach(() => sql.query(`TRUNCATE ${schemaName}.gateways, ${schemaName}.accepted`));
@@ -27,8 +29,11 @@ const snapshot = snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' } });
 const me = identity('gw-1', { addresses: ['127.0.0.1', '::1'] });
 const busy = gatewayState({ versions: { v1: { stage: 'active', in_flight: 3, waiting: 0 } }, spooled: 2 });
 
-/** Heartbeats that write to the store directly, and what they report. */
-function beating(settings: Partial<FleetSettings> = {}) {
+/** Heartbeats, and what they report. `connection`: to the store. `onReport`: called with each report. */
+function beating(
+  settings: Partial<FleetSettings> = {},
+  { connection = sql, onReport = (_one: MembershipReport): void => {} } = {},
+) {
   const defaults = {
     store: '',
     passwordFile: undefined,
@@ -39,8 +44,11 @@ function beating(settings: Partial<FleetSettings> = {}) {
     spool: 1,
   } as const;
   const reports: MembershipReport[] = [];
-  const report = (one: MembershipReport): unknown => reports.push(one);
-  const heartbeats = new Heartbeats(sql, { members: undefined, ...defaults, ...settings }, report, () => {});
+  const report = (one: MembershipReport): void => {
+    reports.push(one);
+    onReport(one);
+  };
+  const heartbeats = new Heartbeats(connection, { members: undefined, ...defaults, ...settings }, report, () => {});
   const beat = (state = busy, who = me): void =>
     heartbeats.onCommand({ kind: 'heartbeat', identity: who, state, acknowledged: undefined });
   const last = () => reports.findLast(({ kind }) => kind === 'gateways') as MembershipReport & { kind: 'gateways' };
@@ -193,6 +201,39 @@ describe('with fleet.members', () => {
       beat();
       expect(await states()).toContainEqual(expect.objectContaining({ name: 'gw-2', goneReason: expect.any(String) }));
     });
+    await heartbeats.end(nothing);
+  });
+
+  it('a silent gateway is found again if the store could not be reached when it was to be marked', async () => {
+    await new Membership(sql, identity('gw-2', { addresses: ['192.0.2.1'] })).writeHeartbeat(gatewayState());
+    await sql.query(`UPDATE ${schemaName}.gateways SET heard = heard - interval '1 hour'`);
+    const link = await startTcpProxy(server.port);
+    const url = new URL(store);
+    url.port = String(link.port);
+    const connection = await Postgres.open({ store: url.href, passwordFile: undefined });
+    onTestFinished(() => connection.close());
+    let checks = 0;
+    // A check reports its result before it writes to the store.
+    const onReport = ({ kind }: MembershipReport): void => {
+      if (kind !== 'membersCheck') return;
+      checks += 1;
+      if (checks === 1) link.cut();
+    };
+    const { beat, heartbeats, reports } = beating({ members: await members() }, { connection, onReport });
+    const goneReason = async () => (await states()).find(({ name }) => name === 'gw-2')?.goneReason;
+    await eventually(() => {
+      beat();
+      expect(checks).toBeGreaterThan(0);
+      expect(reports.at(-1)?.kind).toBe('heartbeatFailed');
+    });
+    expect(await goneReason()).toBeUndefined();
+    const checksBefore = checks;
+    link.restore();
+    await eventually(async () => {
+      beat();
+      expect(await goneReason()).toBeDefined();
+    });
+    expect(checks).toBeGreaterThan(checksBefore);
     await heartbeats.end(nothing);
   });
 

@@ -137,6 +137,17 @@ it('drafts and checks parameters whose texts are no numbers of JSON, such as 007
   expect(faults.map(({ message }) => message).join()).toContain('Row');
 });
 
+it('leaves a route to its reader if the check cannot follow a reference of the contract', async () => {
+  const key = "components: { securitySchemes: { key: { $ref: '#/components/securitySchemes/missing' } } }\n";
+  const contract = (schema: string) => get(schema).replace('get: {', 'get: { security: [{ key: [] }],') + key;
+  const folder = folderWith({ routes: routes(), v1: contract('{ type: integer }'), v2: contract('{ enum: [1] }') });
+  const { code, stdout } = await runIn(folder, ['adapter', '/v1', '/v2']);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(
+    /# fault: \S+key: refers to "#\/components\/securitySchemes\/missing", which does not exist\..*\n *# GET \/a: /,
+  );
+});
+
 it('follows the moved tables of the versions in between', async () => {
   const contract = (path: string) => get('{ type: integer }').replace('/a:', `${path}:`);
   const folder = folderWith({

@@ -8,7 +8,15 @@ import { LoadThread } from '../../../../gateway/process/runtime/loadThread.ts';
 import { temporaryFolder } from '../../../config/temporary.ts';
 import { write } from '../../../contract/document/openContract.ts';
 import { runIn } from '../../../process/cli/io.ts';
-import { type AdapterFixture, adapterFixtures, loadFixture, printed } from '../fixtures.ts';
+import {
+  type AdapterFixture,
+  acceptedOrFaults,
+  adapterFixtures,
+  loadFixture,
+  loadPair,
+  object,
+  printed,
+} from '../fixtures.ts';
 
 it.each(adapterFixtures('bad-adapters'))('bad-adapters/$name is rejected', async (fixture: AdapterFixture) => {
   const result = await loadFixture(fixture);
@@ -106,6 +114,23 @@ it('warns of a limit that no generated response exceeds', async () => {
     0,
     [expect.stringContaining('has a maxLength of `60` instead of `20`')],
   ]);
+});
+
+it('rejects operations that fit only some of the values that the contract allows', async () => {
+  const text = { type: 'string' };
+  const v1 = object({ b: { anyOf: [text, object({ a: text })] } });
+  const v2 = object({ a: text, b: { anyOf: [text, object({})] } });
+  expect(acceptedOrFaults(await loadPair({ v1, v2, operations: [{ move: { '/a': '/b/a' } }] }))).toContain(
+    'A response 200 that the contract allows cannot be adapted: the value at /b cannot be adapted.',
+  );
+});
+
+it('rejects an adapter whose contract is not OpenAPI 3', async () => {
+  const good = fixtureNamed('good-adapters', 'rename-and-drop');
+  const result = await loadFixture({ ...good, v2: good.v2.replace('openapi: 3.1.0', "swagger: '2.0'") });
+  expect(printed(result)).toBe(
+    'routes.yaml:11:45  routes./v2.contract\n  v2.yaml: is Swagger 2.0, not OpenAPI 3.  Convert it to OpenAPI 3 first.\n',
+  );
 });
 
 it('reports the faults of an adapter in check, and checks more responses with --adapters', async () => {

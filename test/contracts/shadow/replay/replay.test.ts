@@ -14,7 +14,7 @@ import { runIn } from '../../../process/cli/io.ts';
 import { start } from '../../../services/start.ts';
 import { startBackend } from '../../../support/backend.ts';
 import { sarifFaults } from '../../compat/report/sarifSchema.ts';
-import type { JsonSchema } from '../pairs.ts';
+import { deepRef, deepSchemas, type JsonSchema } from '../pairs.ts';
 import { seededDifferences } from '../seeded.ts';
 
 const fast = ['--rate', '10000'];
@@ -372,6 +372,17 @@ describe('replay', () => {
     const old = { version: 'v1', url: new URL(slow.url) };
     const one = { ...options, old, requests: requests.slice(0, 1), limits: { timeout: 100, body: 6000 } };
     expect(await replay(one)).toEqual({ side: 'old', reason: 'no complete response within 0.1 s' });
+  });
+
+  it('compares the other routes if the schemas of one are nested too deeply', async () => {
+    const paths = { '/deep': answering(deepRef), '/drinks': answering(drink) };
+    const contract = JSON.stringify({ ...JSON.parse(contractOf(paths)), components: { schemas: deepSchemas() } });
+    const requests = Object.keys(paths).map((path) => ({ route: `GET ${path}` }));
+    const files = { 'v1.json': contract, 'v2.json': contract, 'r.json': { format: 1, requests } };
+    const { url } = await jsonServer(() => ({ id: 1 }));
+    const { stdout } = await replayIn(files, ['r.json', '--v1', url, '--v2', url, ...withContracts, ...fast]);
+    expect(stdout).toContain('GET /drinks  40 pairs, 20 control pairs\n');
+    expect(stdout).toContain('GET /deep  the comparison failed, which is a defect of version-gateway\n');
   });
 
   it('stops when a server stops to answer', async () => {

@@ -126,6 +126,15 @@ it('gives up the slowest response after 5 s if another one is to be taken, and c
   expect(samples()).toHaveLength(1);
 });
 
+it('goes on taking samples after samples were lost, because they could not be sent', async () => {
+  const { port, samples, dropped } = await startSampled(answer(200, '{}'), {}, async () => {
+    throw new Error('the channel is closed');
+  });
+  for (let count = 0; count < 12; count += 1) expect((await ask(port, get('/v1/a'))).status).toBe(200);
+  await eventually(() => expect(samples()).toHaveLength(12));
+  expect(dropped()).toEqual([]);
+});
+
 it('keeps at most 8 samples while the primary does not take them', async () => {
   const taken = Promise.withResolvers<void>();
   const { port, samples, dropped } = await startSampled(answer(200, '{}'), {}, () => taken.promise);
