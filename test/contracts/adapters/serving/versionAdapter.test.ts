@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import type { AdapterSettings } from '../../../../gateway/config/adapterSettings.ts';
+import { VersionAdapter } from '../../../../gateway/contracts/adapters/serving/versionAdapter.ts';
+
+// No routes.yaml leads to a map without values. It stands for a defect of the gateway.
+const defect = { kind: 'map', at: ['title'], place: [], values: {} };
+const route = { method: 'GET', path: '/drinks' };
+const settings = {
+  from: 'v2',
+  mode: 'serve',
+  body: 1e6,
+  pairs: 1,
+  derivedFromContracts: undefined,
+  routes: [
+    {
+      ...route,
+      to: route,
+      request: { path: [], query: [], body: [] },
+      responses: new Map([
+        ['200', [defect]],
+        ['201', []],
+      ]),
+    },
+  ],
+} as unknown as AdapterSettings;
+
+it.each([
+  ['in the serving thread', 10],
+  ['in the thread for large bodies', 300_000],
+])('a defect refuses only the body at which it shows, %s', async (_where, length) => {
+  const adapter = new VersionAdapter({ settings, hash: 'hash', templates: [] });
+  const body = JSON.stringify({ title: 'a'.repeat(length) });
+  const adapt = (status: number) =>
+    adapter.adaptBody({
+      route: 'GET /drinks',
+      status,
+      contentType: 'application/json',
+      coding: '',
+      bytes: Buffer.from(body),
+    });
+  expect(await adapt(200)).toEqual({ pointer: '', cause: 'TypeError' });
+  expect(String(await adapt(201)) === body).toBe(true);
+});
