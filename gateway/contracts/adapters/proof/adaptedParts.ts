@@ -1,6 +1,7 @@
 import type { AdaptedRoute, Operation } from '../../../config/adapterSettings.ts';
 import type { Path } from '../../../config/fault.ts';
 import { Documents } from '../../../contract/document/documents.ts';
+import { below, isList } from '../../../contract/document/located.ts';
 import { type Route, routesOf } from '../../../contract/routes.ts';
 import { JsonSchemas, type NamedSchemas, refPrefix, type SubSchema } from '../../../contract/schema/jsonSchema.ts';
 import { schemaPolicies } from '../../../contract/schema/policies.ts';
@@ -37,7 +38,7 @@ export class AdapterSide {
   withOperation(direction: Direction, { name, method, path }: ComparedOperation, operation: PlainPart): Documents {
     const components = {
       schemas: schemasUsedBy(operation, this.schemas[direction].named),
-      securitySchemes: this.root.components?.securitySchemes ?? {},
+      securitySchemes: this.#securitySchemesOf(operation),
     };
     const paths = { [path]: { [method.toLowerCase()]: operation } };
     const root = { openapi: '3.1.0', info: { title: name, version: '1' }, paths, components };
@@ -46,8 +47,16 @@ export class AdapterSide {
     });
   }
 
-  get root(): { readonly security?: unknown; readonly components?: { readonly securitySchemes?: unknown } } {
-    return membersOf(this.#documents.root.value);
+  /** The requirements that apply to operations without their own. */
+  get security(): unknown {
+    return membersOf(this.#documents.root.value)['security'];
+  }
+
+  /** The security schemes that an operation requires. A scheme may be in another file, which the new contract does not have. */
+  #securitySchemesOf({ security }: PlainPart): PlainPart {
+    const declared = below(below(this.#documents.root, 'components'), 'securitySchemes');
+    const names = new Set((isList(security) ? security : []).flatMap((one) => Object.keys(membersOf(one))));
+    return fromEntries([...names].map((name) => [name, this.#documents.resolve(below(declared, name)).value]));
   }
 }
 
@@ -163,8 +172,7 @@ export interface RequestParts extends ParameterParts {
 }
 
 export function requestPartsOf(route: Route, side: AdapterSide): RequestParts {
-  const { security: apiSecurity } = side.root;
-  const { security = apiSecurity } = route.operation.value as { readonly security?: unknown };
+  const { security = side.security } = route.operation.value as { readonly security?: unknown };
   const schemas = side.schemas.request;
   return {
     parameters: parametersOf(route, schemas),

@@ -148,6 +148,17 @@ it('leaves a route to its reader if the check cannot follow a reference of the c
   );
 });
 
+it('drafts a route whose security scheme is in another file', async () => {
+  const key = 'components: { securitySchemes: { key: { $ref: key.yaml } } }\n';
+  const contract = (schema: string) => get(schema).replace('get: {', 'get: { security: [{ key: [] }],') + key;
+  const folder = folderWith({ routes: routes(), v1: contract('{ type: integer }'), v2: contract('{ enum: [1] }') });
+  writeFileSync(join(folder, 'key.yaml'), 'type: apiKey\nin: header\nname: X-Key\n');
+  expect(await runIn(folder, ['adapter', '/v1', '/v2'])).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('1 adapted'),
+  });
+});
+
 it('follows the moved tables of the versions in between', async () => {
   const contract = (path: string) => get('{ type: integer }').replace('/a:', `${path}:`);
   const folder = folderWith({

@@ -167,6 +167,15 @@ components:
   expect(await runIn(folder, ['check'])).toMatchObject({ code: 0, stdout: expect.stringContaining('is valid') });
 });
 
+it('reads security schemes in other files', async () => {
+  const good = fixtureNamed('good-adapters', 'rename-and-drop');
+  const withKey = (contract: string) =>
+    `${contract}security: [{ key: [] }]\ncomponents: { securitySchemes: { key: { $ref: key.yaml } } }\n`;
+  const folder = folderWith({ ...good, v1: withKey(good.v1), v2: withKey(good.v2) });
+  writeFileSync(join(folder, 'key.yaml'), 'type: apiKey\nin: header\nname: X-Key\n');
+  expect(await runIn(folder, ['check'])).toMatchObject({ code: 0, stdout: expect.stringContaining('is valid') });
+});
+
 it('reads path items in other files, and compares contracts that differ only there', async () => {
   const { routes } = fixtureNamed('good-adapters', 'rename-and-drop');
   const contract = `openapi: 3.1.0
