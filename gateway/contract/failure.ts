@@ -21,8 +21,8 @@ export function catchingStackOverflow<T>(where: string, work: () => T): T {
     if (!(cause instanceof RangeError)) throw cause;
     throw new CompareError(
       where,
-      'is nested too deeply to be compared',
-      'Move inner schemas to `components`, and refer to them by `$ref`.',
+      'has schemas that are nested too deeply, within each other or along a chain of $refs',
+      'Leave out the innermost schemas: a value without a schema may be anything.',
       cause,
     );
   }

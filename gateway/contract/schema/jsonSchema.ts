@@ -1,7 +1,7 @@
 import { isMap, type JsonMap } from '../../shared/json.ts';
 import type { Documents } from '../document/documents.ts';
-import { below, entriesOf, isList, itemsOf, type Located, refOf, rootOf } from '../document/located.ts';
-import { CompareError } from '../failure.ts';
+import { addressOf, below, entriesOf, isList, itemsOf, type Located, refOf, rootOf } from '../document/located.ts';
+import { CompareError, catchingStackOverflow } from '../failure.ts';
 import type { SchemaPolicy } from './policies.ts';
 
 /** A JSON Schema (2020-12) as plain data. Its `$ref`s lead to named schemas. */
@@ -105,11 +105,14 @@ export class JsonSchemas {
     this.#absenceKeyword = policy.direction && (policy.direction === 'request' ? 'readOnly' : 'writeOnly');
   }
 
-  /** The same object for the same schema. @throws CompareError for a `$ref` without a target, unless the policy allows it */
+  /**
+   * The same object for the same schema.
+   * @throws CompareError for a `$ref` without a target, unless the policy allows it, and for schemas nested too deeply
+   */
   schema(located: Located): SubSchema {
     const known = this.#converted.get(located.value);
     if (known !== undefined) return known;
-    const schema = this.#schema(located, outermost);
+    const schema = catchingStackOverflow(addressOf(located.place), () => this.#schema(located, outermost));
     if (isMap(located.value)) this.#converted.set(located.value, schema);
     return schema;
   }

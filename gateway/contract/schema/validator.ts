@@ -29,7 +29,10 @@ export class SchemaValidator {
     return error && { pointer: error.instancePath, message: error.message ?? 'is not valid' };
   }
 
-  /** Empty: the value is valid, or the schema cannot be compiled. `schema`: may be a part of another one. */
+  /**
+   * Empty: the value is valid, or the schema cannot be compiled. `schema`: may be a part of another one.
+   * @throws RangeError if the schemas are nested so deeply that compiling them overflows the stack
+   */
   errorsOf(schema: unknown, value: unknown): readonly SchemaError[] {
     if (!this.#compiled.has(schema)) this.#compiled.set(schema, this.#compile(schema));
     const validate = this.#compiled.get(schema);
@@ -57,7 +60,8 @@ export class SchemaValidator {
   #compile(schema: unknown): ValidateFunction | undefined {
     try {
       return this.#ajv.compile(withBundle(schema) as SubSchema);
-    } catch {
+    } catch (error) {
+      if (error instanceof RangeError) throw error;
       // A contract may have keywords with values that no validator accepts.
       return undefined;
     }
@@ -67,6 +71,7 @@ export class SchemaValidator {
 /**
  * The source of a module that exports a check for each of `schemas`, by its name. Serving processes run the module, so that they compile
  * no schema. A schema that cannot be compiled has no check.
+ * @throws RangeError if the schemas are nested so deeply that compiling them overflows the stack
  */
 export function checkCodeOf(schemas: NamedSchemas, named: NamedSchemas): string {
   const text = JSON.stringify([schemas, named]);
@@ -81,7 +86,8 @@ export function checkCodeOf(schemas: NamedSchemas, named: NamedSchemas): string 
     try {
       ajv.addSchema(withBundle(schemas[name]) as PlainSchema, key);
       return ajv.getSchema(key) !== undefined;
-    } catch {
+    } catch (error) {
+      if (error instanceof RangeError) throw error;
       return false;
     }
   });

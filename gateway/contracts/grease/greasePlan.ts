@@ -3,7 +3,7 @@ import { type Version, withVersions } from '../../config/snapshot.ts';
 import { faultAt } from '../../config/source.ts';
 import type { ConfigResult } from '../../config/validate.ts';
 import { openContract } from '../../contract/document/open.ts';
-import { CompareError } from '../../contract/failure.ts';
+import { CompareError, catchingStackOverflow } from '../../contract/failure.ts';
 import { routesOf } from '../../contract/routes.ts';
 import type { NamedSchemas, SubSchema } from '../../contract/schema/jsonSchema.ts';
 import { JsonSchemas } from '../../contract/schema/jsonSchema.ts';
@@ -39,11 +39,13 @@ export async function withGreasePlans(result: ConfigResult): Promise<ConfigResul
 export async function greasePlanText(file: string, version: string): Promise<string> {
   const documents = await openContract(file, { cwd: '.', stdin: () => '', allowRemote: false });
   const schemas = new JsonSchemas(documents, schemaPolicies.description);
-  const routes = [...routesOf(documents, version).values()].filter(
-    ({ kind, method }) => kind === 'route' && method === 'GET',
-  );
-  const responses = routes.map((route) => [route.path, responsesOf(route, schemas)] as const);
-  return JSON.stringify(greasePlanOf(responses, schemas.named));
+  return catchingStackOverflow(documents.root.place.file.name, () => {
+    const routes = [...routesOf(documents, version).values()].filter(
+      ({ kind, method }) => kind === 'route' && method === 'GET',
+    );
+    const responses = routes.map((route) => [route.path, responsesOf(route, schemas)] as const);
+    return JSON.stringify(greasePlanOf(responses, schemas.named));
+  });
 }
 
 type Responses = ReadonlyMap<string, PlainPart>;

@@ -105,7 +105,11 @@ export class LoadThread {
     this.#thread = new SupervisedThread<LoadRequest, LoadReply>({
       file: threadFile('process/runtime/loadWorker'),
       task: 'loads the configuration',
-      worker: { execArgv: [], resourceLimits: { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: 64 } },
+      worker: {
+        execArgv: [],
+        // About the stack of the main thread: a start must accept the nested schemas that a reload has accepted.
+        resourceLimits: { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: 64, stackSizeMb: 1 },
+      },
       workerData: (): LoadStart => ({ before: toPlain(this.#before) }),
       answerMs: startTimeoutMs,
       idleMs,

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { prefersGrease } from '../../../gateway/contracts/grease/greasedExchange.ts';
 import { greasePlanOf } from '../../../gateway/contracts/grease/greasePlan.ts';
 import { linkedNodes, withUnknownMembers } from '../../../gateway/contracts/grease/splice.ts';
+import { deepRef, deepSchemas, jsonResponse } from '../shadow/pairs.ts';
 import { contract, loadGreased } from './greasedVersion.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -159,5 +160,19 @@ it('a contract that cannot be resolved is a warning, and nothing is changed', as
   expect(snapshot?.versions.get('v1')?.grease).toEqual({ plan: undefined });
   expect(warnings.map(({ path, message }) => `${path} ${message}`)).toEqual([
     expect.stringMatching(/^routes\.\/v1\.grease Responses of \/v1 never contain unknown members: .*Drink/),
+  ]);
+});
+
+it('a contract whose schemas are nested too deeply is a warning, and nothing is changed', async () => {
+  const deep = {
+    ...contract,
+    paths: { '/deep': { get: { responses: { '200': jsonResponse(deepRef) } } } },
+    components: { schemas: deepSchemas((next) => ({ anyOf: [next, { type: 'string' }] })) },
+  };
+  const routes = { routes: { '/v1': { upstream: 'http://127.0.0.1:1', contract: 'v1.json', grease: 'request' } } };
+  const { snapshot, warnings } = await loadGreased(routes, { 'v1.json': deep });
+  expect(snapshot?.versions.get('v1')?.grease).toEqual({ plan: undefined });
+  expect(warnings.map(({ message }) => message)).toEqual([
+    expect.stringContaining('has schemas that are nested too deeply'),
   ]);
 });

@@ -33,12 +33,12 @@ export function jsonResponse(schema: JsonSchema): object {
 /** The first schema of `deepSchemas`. */
 export const deepRef = { $ref: '#/components/schemas/Level0' };
 
-/** A chain of schemas, each with a field of the next one. It is so long that following it overflows the stack. */
-export function deepSchemas(): object {
+/** A chain of schemas, each with the next one by `refer`. It is so long that following it overflows the stack. */
+export function deepSchemas(refer = (next: object): object => ({ properties: { next } })): object {
   const deepest = 20_000;
   const schemas = Array.from({ length: deepest }, (_one, depth) => [
     `Level${depth}`,
-    { properties: { next: { $ref: `#/components/schemas/Level${depth + 1}` } } },
+    refer({ $ref: `#/components/schemas/Level${depth + 1}` }),
   ]);
   return { ...Object.fromEntries(schemas), [`Level${deepest}`]: {} };
 }

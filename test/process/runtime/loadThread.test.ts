@@ -60,6 +60,25 @@ describe('a load in a thread', () => {
     expect((await thread.load()).snapshot()).toEqual({ ...before, written });
   });
 
+  it('refuses nested schemas that a start would refuse', async () => {
+    const { thread, write } = project();
+    const deep = (title: string): string => {
+      const schemas = Array.from({ length: 500 }, (_one, depth) => [
+        `Level${depth}`,
+        { properties: { next: { $ref: `#/components/schemas/Level${depth + 1}` } } },
+      ]);
+      const content = { 'application/json': { schema: { $ref: '#/components/schemas/Level0' } } };
+      const paths = { '/a': { get: { responses: { 200: { description: '', content } } } } };
+      const components = { schemas: { ...Object.fromEntries(schemas), Level500: {} } };
+      return JSON.stringify({ openapi: '3.1.0', info: { title, version: '1' }, paths, components });
+    };
+    write('v1.yaml', deep('one'));
+    write('v2.yaml', deep('two'));
+    write('routes.yaml', routes(', adapter: { from: /v2, routes: { GET /a: { to: GET /a, response: { 200: [] } } } }'));
+    const { snapshot } = await thread.load();
+    expect(snapshot).toThrow('has schemas that are nested too deeply');
+  });
+
   it('parses no contract for an edit of routes.yaml, and keeps their tables', async () => {
     const { thread, before, write } = project();
     for (const more of [', prefix: forward', ', deprecation: 2026-01-01']) {

@@ -1,6 +1,6 @@
 import type { AdaptedRoute } from '../../../config/adapterSettings.ts';
 import { parseConfig } from '../../../config/load.ts';
-import { CompareError } from '../../../contract/failure.ts';
+import { CompareError, catchingStackOverflow } from '../../../contract/failure.ts';
 import type { Route } from '../../../contract/routes.ts';
 import type { SubSchema } from '../../../contract/schema/jsonSchema.ts';
 import { printable } from '../../../shared/text.ts';
@@ -45,7 +45,9 @@ export async function draftAdapter(
   const rows = own.routes
     // The row of GET also answers HEAD.
     .filter(({ method, path }) => method !== 'HEAD' || !own.adapterSide.find({ method: 'GET', path }))
-    .map((route) => rowFor(route, counterparts, own, other));
+    .map((route) =>
+      catchingStackOverflow(`${route.method} ${route.path}`, () => rowFor(route, counterparts, own, other)),
+    );
   // Each round turns the rows with faults into YAML comments, until the other rows have no fault.
   for (;;) {
     const lines = ['adapter:', `  from: /${from.name}`, modeLine, '  routes:'];

@@ -6,6 +6,7 @@ import type {
   PreparedRoute,
 } from '../../../config/adapterSettings.ts';
 import { fingerprintOf } from '../../../config/build.ts';
+import { catchingStackOverflow } from '../../../contract/failure.ts';
 import type { NamedSchemas, SubSchema } from '../../../contract/schema/jsonSchema.ts';
 import { checkCodeOf } from '../../../contract/schema/validator.ts';
 import { type AdapterSide, contentOf, entryFor, type Responses, requestPartsOf, responsesIn } from './adaptedParts.ts';
@@ -17,7 +18,10 @@ interface AdapterSides {
   readonly other: AdapterSide;
 }
 
-/** Prepares the data with which the gateway serves requests by an adapter. `digests`: those of both contracts. */
+/**
+ * Prepares the data with which the gateway serves requests by an adapter. `digests`: those of both contracts.
+ * @throws CompareError for schemas nested too deeply
+ */
 export function prepareAdapter(
   adapter: AdapterSettings,
   sides: AdapterSides,
@@ -30,7 +34,9 @@ export function prepareAdapter(
     { from, body, rows: adapter.routes },
     digests.map((digest, index) => [String(index), digest]),
   ).slice(0, 12);
-  return { hash, checks: checkCodeOf(schemas, sides.own.schemas.response.named), routes, otherTypes };
+  const { named } = sides.own.schemas.response;
+  const checks = catchingStackOverflow('the adapter', () => checkCodeOf(schemas, named));
+  return { hash, checks, routes, otherTypes };
 }
 
 /** The schemas that adapted responses have to satisfy. */

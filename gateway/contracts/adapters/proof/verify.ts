@@ -5,7 +5,7 @@ import { faultAtKey, type Source, valueAt } from '../../../config/source.ts';
 import type { ConfigResult } from '../../../config/validate.ts';
 import type { Documents } from '../../../contract/document/documents.ts';
 import { openContract } from '../../../contract/document/open.ts';
-import { CompareError } from '../../../contract/failure.ts';
+import { CompareError, catchingStackOverflow } from '../../../contract/failure.ts';
 import type { Route } from '../../../contract/routes.ts';
 import { membersOf } from '../../../shared/json.ts';
 import { compareContracts } from '../../compat/diff/contracts.ts';
@@ -94,21 +94,29 @@ class AdapterCheck {
         this.add(at, `The contract of ${lacking}.`, 'Correct the name of the route.');
         continue;
       }
-      try {
+      this.#orFault(at, () => {
         const check = new RouteCheck({ route, at, own, other, ownRoute, otherRoute }, names, this.#sampleCount, this);
         check.run();
         addTypes(this.#otherTypes, check.otherTypes);
-      } catch (error) {
-        if (!(error instanceof CompareError)) throw error;
-        this.add(at, withoutRemedy(error), error.remedy);
-      }
+      });
     }
     if (this.faults.length > 0) return undefined;
     const digests = [version, from].map(({ contract }) => contract?.digest ?? '');
-    return {
+    return this.#orFault(['routes', names.own, 'adapter'], () => ({
       ...this.#adapter,
       derivedFromContracts: prepareAdapter(this.#adapter, { own, other }, digests, this.#otherTypes),
-    };
+    }));
+  }
+
+  /** Undefined: the contracts cannot be compared, and a fault was added at `place`. */
+  #orFault<Result>(place: Path, work: () => Result): Result | undefined {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof CompareError)) throw error;
+      this.add(place, withoutRemedy(error), error.remedy);
+      return undefined;
+    }
   }
 
   /** `place`: in routes.yaml. */
@@ -189,7 +197,13 @@ export class RouteCheck {
     this.#report = report;
   }
 
+  /** @throws CompareError for a `$ref` without a target, and for schemas nested too deeply */
   run(): void {
+    const { method, path } = this.#parts.route;
+    catchingStackOverflow(`${method} ${path}`, () => this.#run());
+  }
+
+  #run(): void {
     const { route, own, other, ownRoute, otherRoute, at } = this.#parts;
     const responses = { own: responsesIn(ownRoute, own), others: responsesIn(otherRoute, other) };
     const appliedOperations = [...responses.others.keys()].map((status) => entryFor(route.responses, status));

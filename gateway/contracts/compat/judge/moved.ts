@@ -1,5 +1,6 @@
 import type { Documents } from '../../../contract/document/documents.ts';
 import { below, entriesOf, itemsOf, type Located } from '../../../contract/document/located.ts';
+import { catchingStackOverflow } from '../../../contract/failure.ts';
 import { parameterNames, type Route, routesOf, withoutNames } from '../../../contract/routes.ts';
 import { Schemas } from '../../../contract/schema/schemas.ts';
 import { isMap } from '../../../shared/json.ts';
@@ -35,7 +36,10 @@ export interface MovedInput {
 // Proposals with a lower score are more often wrong than right.
 const leastScore = 0.5;
 
-/** Proposes which paths moved where: the most similar pairs first, each path once. */
+/**
+ * Proposes which paths moved where: the most similar pairs first, each path once.
+ * @throws CompareError for a broken `$ref`, and for schemas nested too deeply
+ */
 export function proposeMoved({ oldContract, newContract, from, to, isListed }: MovedInput): MovedProposals {
   const [oldPaths, newPaths] = [summariesByPath(oldContract, from), summariesByPath(newContract, to)];
   const removed = [...oldPaths]
@@ -76,7 +80,11 @@ function summariesByPath(documents: Documents, version: string): Map<string, Pat
     const key = withoutNames(route.path);
     routesByPath.set(key, [...(routesByPath.get(key) ?? []), route]);
   }
-  return new Map([...routesByPath].map(([key, routes]) => [key, summaryOf(routes[0]?.path ?? key, routes, documents)]));
+  const summaries = [...routesByPath].map(([key, routes]) => {
+    const path = routes[0]?.path ?? key;
+    return [key, catchingStackOverflow(path, () => summaryOf(path, routes, documents))] as const;
+  });
+  return new Map(summaries);
 }
 
 function summaryOf(path: string, routes: readonly Route[], documents: Documents): PathSummary {

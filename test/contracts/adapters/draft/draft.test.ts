@@ -5,6 +5,7 @@ import { parseConfig } from '../../../../gateway/config/load.ts';
 import { prepareAdaptersAndGrease } from '../../../../gateway/process/runtime/adapterCheck.ts';
 import { temporaryFolder } from '../../../config/temporary.ts';
 import { runIn } from '../../../process/cli/io.ts';
+import { deepRef, deepSchemas } from '../../shadow/pairs.ts';
 import { type AdapterFixture, adapterFixtures, loadFixture, printed } from '../fixtures.ts';
 
 function folderWith({ routes, v1, v2 }: Pick<AdapterFixture, 'routes' | 'v1' | 'v2'>): string {
@@ -146,6 +147,19 @@ it('leaves a route to its reader if the check cannot follow a reference of the c
   expect(stdout).toMatch(
     /# fault: \S+key: refers to "#\/components\/securitySchemes\/missing", which does not exist\..*\n *# GET \/a: /,
   );
+});
+
+it('drafts nothing if the schemas of a route are nested too deeply', async () => {
+  const components = { schemas: deepSchemas((next) => ({ anyOf: [next, { type: 'string' }] })) };
+  const deep = `${get(JSON.stringify(deepRef))}components: ${JSON.stringify(components)}\n`;
+  const folder = folderWith({ routes: routes(), v1: deep, v2: deep.replace('/a:', '/b:') });
+  const moved = routes().replace('    contract: v1.yaml', '$&\n    moved: { /a: /b }');
+  writeFileSync(join(folder, 'routes.yaml'), moved);
+  expect(await runIn(folder, ['adapter', '/v1', '/v2'])).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('has schemas that are nested too deeply'),
+  });
 });
 
 it('drafts a route whose security scheme is in another file', async () => {

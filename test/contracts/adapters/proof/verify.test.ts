@@ -8,6 +8,7 @@ import { LoadThread } from '../../../../gateway/process/runtime/loadThread.ts';
 import { temporaryFolder } from '../../../config/temporary.ts';
 import { write } from '../../../contract/document/openContract.ts';
 import { runIn } from '../../../process/cli/io.ts';
+import { deepRef, deepSchemas, jsonResponse } from '../../shadow/pairs.ts';
 import {
   type AdapterFixture,
   acceptedOrFaults,
@@ -130,6 +131,19 @@ it('rejects an adapter whose contract is not OpenAPI 3', async () => {
   const result = await loadFixture({ ...good, v2: good.v2.replace('openapi: 3.1.0', "swagger: '2.0'") });
   expect(printed(result)).toBe(
     'routes.yaml:11:45  routes./v2.contract\n  v2.yaml: is Swagger 2.0, not OpenAPI 3.  Convert it to OpenAPI 3 first.\n',
+  );
+});
+
+it('rejects a route whose schemas are nested too deeply', async () => {
+  const { routes } = fixtureNamed('good-adapters', 'rename-and-drop');
+  const deep = (path: string) => {
+    const paths = { [path]: { get: { responses: { 200: jsonResponse(deepRef) } } } };
+    const info = { title: 'drinks', version: '1' };
+    return JSON.stringify({ openapi: '3.1.0', info, paths, components: { schemas: deepSchemas() } });
+  };
+  const result = await loadFixture({ routes, v1: deep('/drinks'), v2: deep('/cocktails') });
+  expect(printed(result)).toMatch(
+    /^routes\.yaml:8:9 {2}routes\.\/v1\.adapter\.routes\.GET \/drinks\n.*: has schemas that are nested too deeply, .* {2}Leave out the innermost schemas: .*\n$/,
   );
 });
 

@@ -77,3 +77,11 @@ it('ignores the version at the start of a path', () => {
   const found = proposals({ '/v1/kept': { get: done } }, { '/kept': { get: done } });
   expect(found).toEqual({ proposals: [], unmatched: [] });
 });
+
+it('names the path whose schemas are nested too deeply', () => {
+  let schema: Json = {};
+  for (let depth = 0; depth < 20_000; depth += 1) schema = { allOf: [schema] };
+  expect(() => proposals({ '/deep': { get: giving(schema) } }, {})).toThrow(
+    '/deep: has schemas that are nested too deeply',
+  );
+});
