@@ -96,6 +96,8 @@ export class JsonSchemas {
   readonly #converted = new Map<unknown, SubSchema>();
   /** Schema of the contract → its name in `named`: as the policy reads it, and as the specification does. */
   readonly #names = { lenient: new Map<unknown, string>(), exact: new Map<unknown, string>() };
+  /** What the current conversion has added to `#names`. */
+  readonly #added: { readonly names: Map<unknown, string>; readonly value: unknown; readonly name: string }[] = [];
   /** The keyword of fields that only messages of the opposite direction have. */
   readonly #absenceKeyword: 'readOnly' | 'writeOnly' | undefined;
 
@@ -112,9 +114,24 @@ export class JsonSchemas {
   schema(located: Located): SubSchema {
     const known = this.#converted.get(located.value);
     if (known !== undefined) return known;
-    const schema = catchingStackOverflow(addressOf(located.place), () => this.#schema(located, outermost));
+    const schema = catchingStackOverflow(addressOf(located.place), () => this.#allOrNothing(located));
     if (isMap(located.value)) this.#converted.set(located.value, schema);
     return schema;
+  }
+
+  /** If the conversion fails, no named schema of it stays: those that it has only begun would accept every value. */
+  #allOrNothing(located: Located): SubSchema {
+    try {
+      return this.#schema(located, outermost);
+    } catch (error) {
+      for (const { names, value, name } of this.#added) {
+        names.delete(value);
+        delete this.named[name];
+      }
+      throw error;
+    } finally {
+      this.#added.length = 0;
+    }
   }
 
   /** The target if the value is a `$ref`, otherwise the value. */
@@ -177,6 +194,7 @@ export class JsonSchemas {
     let name = base;
     for (let number = 2; Object.hasOwn(this.named, name); number += 1) name = `${base}_${number}`;
     names.set(target.value, name);
+    this.#added.push({ names, value: target.value, name });
     // Reserved before the schema is converted, because it may contain itself.
     this.named[name] = {};
     this.named[name] = this.#schema(target, { absent: noNames, isExact });

@@ -28,9 +28,14 @@ export class NullReader {
     const known = this.#known.get(value);
     if (known !== undefined) return known;
     if (isMap(value)) this.#known.set(value, 'silent');
-    const answer = together(this.#lookup.applied(located).map((one) => this.#ofObject(one)));
-    if (isMap(value)) this.#known.set(value, answer);
-    return answer;
+    try {
+      const answer = together(this.#lookup.applied(located).map((one) => this.#ofObject(one)));
+      if (isMap(value)) this.#known.set(value, answer);
+      return answer;
+    } catch (error) {
+      this.#known.delete(value);
+      throw error;
+    }
   }
 
   #ofChoice(alternatives: readonly Located[]): NullAnswer {
