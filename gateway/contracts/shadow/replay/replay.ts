@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Version } from '../../../config/snapshot.ts';
+import { CompareError } from '../../../contract/failure.ts';
 import type { EvidenceRow } from '../../../usage/usageRow.ts';
 import { EvidenceCollector } from '../compare/collector.ts';
 import type { ComparedResponse, ResponsePair } from '../compare/sample.ts';
@@ -54,6 +55,8 @@ export interface ReplayOutcome {
   readonly hasSuccess: boolean;
   /** The routes that were not compared, each with the reason. */
   readonly uncompared: readonly UncomparedRoute[];
+  /** The routes of which responses were received that could not be compared. */
+  readonly failed: readonly string[];
   /** The server that stopped answering, so that the remaining requests were not sent. */
   readonly gone: SilentSide | undefined;
 }
@@ -105,6 +108,8 @@ class Replay {
   readonly #compared = new Map<string, ComparedRoute>();
   /** Route → why responses were not compared. */
   readonly #uncompared = new Map<string, Set<string>>();
+  /** The routes of which a comparison failed. */
+  readonly #failed = new Set<string>();
   /** Route → the statuses that the old version answered. */
   readonly #statuses = new Map<string, Set<number>>();
   readonly #hasAnswered = { old: false, new: false };
@@ -146,7 +151,7 @@ class Replay {
   }
 
   get outcome(): ReplayOutcome {
-    const failed = [...this.#uncompared].flatMap(([route, reasons]) => [...reasons].map((why) => ({ route, why })));
+    const incomplete = [...this.#uncompared].flatMap(([route, reasons]) => [...reasons].map((why) => ({ route, why })));
     // Two equal error responses prove nothing about the responses that clients need.
     const onlyErrors = [...this.#statuses].flatMap(([route, statuses]) => {
       const statusList = [...statuses].sort((a, b) => a - b);
@@ -157,7 +162,8 @@ class Replay {
       rows: [...this.#compared.values()].flatMap(({ collector }) => collector.take()),
       newTemplateByRoute: new Map(this.#planned.map(({ route, toTemplate }) => [route, toTemplate])),
       hasSuccess: [...this.#statuses.values()].some((statuses) => [...statuses].some((status) => status < 400)),
-      uncompared: [...this.#unsent, ...failed, ...onlyErrors],
+      uncompared: [...this.#unsent, ...incomplete, ...onlyErrors],
+      failed: [...this.#failed],
       gone: this.#gone,
     };
   }
@@ -201,12 +207,14 @@ class Replay {
     if (controlResponse) this.#compare(compared, { ...pair, kind: 'control', new: controlResponse }, planned);
   }
 
-  /** The message of an error may contain a part of a body, so it is not reported. */
+  /** The message of an error may contain a part of a body, so it is not reported, except for one about a contract. */
   #compare({ collector }: ComparedRoute, pair: ResponsePair, { route }: PlannedRequest): void {
     try {
       collector.add(pair);
-    } catch {
-      this.#noteUncompared(route, 'the comparison failed, which is a defect of version-gateway');
+    } catch (error) {
+      this.#failed.add(route);
+      const cause = error instanceof CompareError ? `: ${error.message}` : ', which is a defect of version-gateway';
+      this.#noteUncompared(route, `the comparison failed${cause}`);
     }
   }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { nearest } from '../../../config/nearest.ts';
 import { positionsOf } from '../../../contract/document/positions.ts';
-import { plural, safeText } from '../../../shared/text.ts';
+import { firstOf, plural, printableExcerpt, safeText } from '../../../shared/text.ts';
 import {
   locationOf,
   type SarifLog,
@@ -17,26 +17,34 @@ import type { ReplayOptions, ReplayOutcome } from './replay.ts';
 import type { ReplayedContract } from './replayRequests.ts';
 
 const maxUnlistedNotes = 20;
+// In the summary.
+const maxFailedRoutes = 3;
 
 /** The JSON of `replay`. */
 export function replayReport({ old: oldSide, new: newSide, versions, notes }: ReplayOptions, outcome: ReplayOutcome) {
   const routes = assessEvidence(outcome.rows);
   const pairs = routes.reduce((sum, one) => sum + one.pairs, 0);
   const counts = countsOf(routes);
-  const { gone: goneServer } = outcome;
+  const { gone: goneServer, failed } = outcome;
   const stopped =
     goneServer &&
     `The ${goneServer.side} version does not answer any more: ${goneServer.reason}. The remaining requests were not sent.`;
+  const compared =
+    pairs === 0
+      ? `No responses of /${oldSide.version} and /${newSide.version} were compared.`
+      : differenceSummary(oldSide.version, newSide.version, counts, pairs, routes.length);
+  const failedRoutes = firstOf(failed, maxFailedRoutes, (route) => printableExcerpt(route));
   return {
     kind: 'replay report' as const,
     format: 1 as const,
     old: { version: oldSide.version, url: oldSide.url.href },
     new: { version: newSide.version, url: newSide.url.href },
-    /** In one sentence. */
     summary:
-      pairs === 0
-        ? `No responses of /${oldSide.version} and /${newSide.version} were compared.`
-        : differenceSummary(oldSide.version, newSide.version, counts, pairs, routes.length),
+      failed.length === 0
+        ? compared
+        : `${compared} Differences of ${failedRoutes} are not known, because the comparison failed.`,
+    /** False: the responses of a route could not be compared, so it may have further differences. */
+    known: failed.length === 0,
     /** False: not all requests were sent, because a server did not answer any more. */
     is_complete: goneServer === undefined,
     pairs,
@@ -144,7 +152,7 @@ export function replayAsSarif(
     ),
   ];
   const invocation = {
-    executionSuccessful: report.is_complete && report.has_success,
+    executionSuccessful: report.is_complete && report.has_success && report.known,
     toolConfigurationNotifications: [],
     toolExecutionNotifications: warnings.map((text) => ({ level: 'warning' as const, message: sarifTextOf(text) })),
     ruleConfigurationOverrides: [],

@@ -118,16 +118,18 @@ async function replayFile(requestFile: string, options: CommandOptions, io: Io, 
   if (report.counts.undeclared > 0 && options.failOn === 'undeclared') return 1;
   // A check that compared nothing must not pass.
   const problem =
-    report.pairs === 0
+    report.pairs === 0 && report.known
       ? 'Nothing was compared.'
       : !report.has_success
         ? `/${version} answered every request with an error, so no successful response was compared.  Check --v1 and --header.`
         : report.is_complete
           ? undefined
           : 'Not all requests were sent.';
-  if (problem === undefined) return 0;
-  io.stderr.write(`${problem}\n`);
-  return 2;
+  if (problem !== undefined) {
+    io.stderr.write(`${problem}\n`);
+    return 2;
+  }
+  return report.known || options.failOn === 'none' ? 0 : 3;
 }
 
 /** @throws CompareError, UsageError, UnreadableFileError */

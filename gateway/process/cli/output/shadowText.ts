@@ -3,7 +3,7 @@ import type { DriftReport } from '../../../contracts/shadow/report/drift.ts';
 import { type DifferenceReport, differenceInWords, type ShadowRoute } from '../../../contracts/shadow/report/report.ts';
 import type { Document, Section, StyledSection } from '../../../shared/document.ts';
 import { rfc3339Of } from '../../../shared/instant.ts';
-import { ago, firstOf, plural, printableExcerpt, withCommas } from '../../../shared/text.ts';
+import { ago, firstOf, plural, printable, printableExcerpt, withCommas } from '../../../shared/text.ts';
 
 // A document shows at most this many of one list. The JSON format lists more.
 const maxDifferencesShown = 20;
@@ -37,7 +37,7 @@ export function shadowDocument(report: DifferenceReport): Document {
 
 /** The result of `replay`. */
 export function replayDocument({ summary, notes, routes, no_evidence: uncompared }: ReplayReport): Document {
-  const rows = uncompared.map(({ route, why }) => [printableExcerpt(route, 100), why]);
+  const rows = uncompared.map(({ route, why }) => [printableExcerpt(route, 100), printable(why)]);
   return {
     title: summary,
     lead: summary,

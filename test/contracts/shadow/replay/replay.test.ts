@@ -374,15 +374,29 @@ describe('replay', () => {
     expect(await replay(one)).toEqual({ side: 'old', reason: 'no complete response within 0.1 s' });
   });
 
-  it('compares the other routes if the schemas of one are nested too deeply', async () => {
+  it('compares the other routes if the schemas of one are nested too deeply, and does not say yes', async () => {
     const paths = { '/deep': answering(deepRef), '/drinks': answering(drink) };
     const contract = JSON.stringify({ ...JSON.parse(contractOf(paths)), components: { schemas: deepSchemas() } });
     const requests = Object.keys(paths).map((path) => ({ route: `GET ${path}` }));
     const files = { 'v1.json': contract, 'v2.json': contract, 'r.json': { format: 1, requests } };
     const { url } = await jsonServer(() => ({ id: 1 }));
-    const { stdout } = await replayIn(files, ['r.json', '--v1', url, '--v2', url, ...withContracts, ...fast]);
+    const run = (...options: string[]) =>
+      replayIn(files, ['r.json', '--v1', url, '--v2', url, ...withContracts, ...fast, ...options]);
+    const { code, stdout } = await run();
+    expect(code).toBe(3);
+    expect(stdout).toContain(
+      'no undeclared difference and 0 declared in 40 pairs of 1 route. Differences of GET /deep are not known, because the comparison failed.\n',
+    );
     expect(stdout).toContain('GET /drinks  40 pairs, 20 control pairs\n');
-    expect(stdout).toContain('GET /deep  the comparison failed, which is a defect of version-gateway\n');
+    expect(stdout).toMatch(/\n {2}GET \/deep {2}the comparison failed: v1\.json#\/.* nested too deeply/);
+    const json = await run('--format', 'json');
+    expect([json.code, (JSON.parse(json.stdout) as ReplayReport).known]).toEqual([3, false]);
+    expect((await run('--fail-on', 'none')).code).toBe(0);
+    const sarif = await run('--format', 'sarif');
+    expect(JSON.parse(sarif.stdout).runs[0].invocations[0].executionSuccessful).toBe(false);
+    const only = { ...files, 'r.json': { format: 1, requests: requests.slice(0, 1) } };
+    const failed = await replayIn(only, ['r.json', '--v1', url, '--v2', url, ...withContracts, ...fast]);
+    expect([failed.code, failed.stderr]).toEqual([3, '']);
   });
 
   it('stops when a server stops to answer', async () => {
