@@ -96,8 +96,8 @@ export class JsonSchemas {
   readonly #converted = new Map<unknown, SubSchema>();
   /** Schema of the contract → its name in `named`: as the policy reads it, and as the specification does. */
   readonly #names = { lenient: new Map<unknown, string>(), exact: new Map<unknown, string>() };
-  /** What the current conversion has added to `#names`. */
-  readonly #added: { readonly names: Map<unknown, string>; readonly value: unknown; readonly name: string }[] = [];
+  /** The named schemas that the current conversion has added. */
+  readonly #added: { readonly target: Located; readonly name: string; readonly isExact: boolean }[] = [];
   /** The keyword of fields that only messages of the opposite direction have. */
   readonly #absenceKeyword: 'readOnly' | 'writeOnly' | undefined;
 
@@ -122,10 +122,14 @@ export class JsonSchemas {
   /** If the conversion fails, no named schema of it stays: those that it has only begun would accept every value. */
   #allOrNothing(located: Located): SubSchema {
     try {
-      return this.#schema(located, outermost);
+      const schema = this.#schema(located, outermost);
+      // One after the other, not within each other: in a large contract, hundreds of schemas refer to each other. The list grows meanwhile.
+      for (const { target, name, isExact } of this.#added)
+        this.named[name] = this.#schema(target, { absent: noNames, isExact });
+      return schema;
     } catch (error) {
-      for (const { names, value, name } of this.#added) {
-        names.delete(value);
+      for (const { target, name, isExact } of this.#added) {
+        this.#namesOf(isExact).delete(target.value);
         delete this.named[name];
       }
       throw error;
@@ -187,18 +191,21 @@ export class JsonSchemas {
   }
 
   #ref(target: Located, { isExact }: Context): string {
-    const names = this.#names[isExact ? 'exact' : 'lenient'];
+    const names = this.#namesOf(isExact);
     const knownName = names.get(target.value);
     if (knownName !== undefined) return `${refPrefix}${knownName}`;
     const base = target.place.key.replace(/[^\w.-]/g, '_') || 'schema';
     let name = base;
     for (let number = 2; Object.hasOwn(this.named, name); number += 1) name = `${base}_${number}`;
     names.set(target.value, name);
-    this.#added.push({ names, value: target.value, name });
-    // Reserved before the schema is converted, because it may contain itself.
+    // Reserved until the schema is converted.
     this.named[name] = {};
-    this.named[name] = this.#schema(target, { absent: noNames, isExact });
+    this.#added.push({ target, name, isExact });
     return `${refPrefix}${name}`;
+  }
+
+  #namesOf(isExact: boolean): Map<unknown, string> {
+    return this.#names[isExact ? 'exact' : 'lenient'];
   }
 
   #isConverted(key: string): boolean {

@@ -1,4 +1,5 @@
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { SchemaEnv } from 'ajv/dist/compile/index.js';
 import standaloneCode from 'ajv/dist/standalone/index.js';
 import { formatsOf } from './formats.ts';
 import { type JsonSchemas, type NamedSchemas, type PlainSchema, refPrefix, type SubSchema } from './jsonSchema.ts';
@@ -10,12 +11,14 @@ export type SchemaError = ErrorObject;
 /** Validates values with the schemas of one contract. */
 export class SchemaValidator {
   readonly #ajv: Ajv2020;
+  readonly #named: CompiledNames;
   /** Key: a schema. Value: its validation function, as `#compile` returns it. */
   readonly #compiled = new Map<unknown, ValidateFunction | undefined>();
 
   /** More schemas may be added to `named` later. Each is compiled once, for all schemas that refer to it. */
   constructor({ named, policy }: Pick<JsonSchemas, 'named' | 'policy'>) {
-    this.#ajv = ajvFor(policy, named);
+    this.#ajv = ajvFor(policy);
+    this.#named = new CompiledNames(this.#ajv, named);
   }
 
   isValid(schema: SubSchema, value: unknown): boolean {
@@ -58,13 +61,8 @@ export class SchemaValidator {
   }
 
   #compile(schema: unknown): ValidateFunction | undefined {
-    try {
-      return this.#ajv.compile(withBundle(schema) as SubSchema);
-    } catch (error) {
-      if (error instanceof RangeError) throw error;
-      // A contract may have keywords with values that no validator accepts.
-      return undefined;
-    }
+    const key = `schema-${this.#compiled.size}`;
+    return this.#named.compile(key, schema);
   }
 }
 
@@ -75,29 +73,89 @@ export class SchemaValidator {
  */
 export function checkCodeOf(schemas: NamedSchemas, named: NamedSchemas): string {
   const text = JSON.stringify([schemas, named]);
-  const ajv = ajvFor(schemaPolicies.servedResponse, named, {
+  const ajv = ajvFor(schemaPolicies.servedResponse, {
     // Six times slower, so only for contracts with a name such as `constructor`, which each object inherits.
     ownProperties: Object.getOwnPropertyNames(Object.prototype).some((name) => text.includes(`"${name}"`)),
     code: { source: true, regExp: schemaRegExp },
   });
+  const compiledNames = new CompiledNames(ajv, named);
   // The keys have no slash: a `$ref` is relative to the key of its schema.
   const keys = Object.keys(schemas).map((name, index) => [name, `check${index}`] as const);
-  const compilable = keys.filter(([name, key]) => {
-    try {
-      ajv.addSchema(withBundle(schemas[name]) as PlainSchema, key);
-      return ajv.getSchema(key) !== undefined;
-    } catch (error) {
-      if (error instanceof RangeError) throw error;
-      return false;
-    }
-  });
+  const compilable = keys.filter(([name, key]) => compiledNames.compile(key, schemas[name]) !== undefined);
   return standaloneCode.default(ajv, Object.fromEntries(compilable));
 }
 
-const bundleId = 'bundle';
+/**
+ * The named schemas of a contract, as far as schemas refer to them. ajv compiles the target of a `$ref` within the schema around it. In a
+ * large contract hundreds of schemas refer to each other, and the stack would overflow. So they are compiled one after the other.
+ */
+class CompiledNames {
+  readonly #ajv: Ajv2020;
+  readonly #named: NamedSchemas;
+  /** Name → the names to which it refers itself; undefined: it cannot be compiled. */
+  readonly #refs = new Map<string, readonly string[] | undefined>();
 
-function ajvFor(policy: SchemaPolicy, named: NamedSchemas, options: Options = {}): Ajv2020 {
-  const ajv = new Ajv2020({
+  constructor(ajv: Ajv2020, named: NamedSchemas) {
+    this.#ajv = ajv;
+    this.#named = named;
+  }
+
+  /**
+   * `key`: of the schema in ajv, without a slash. Undefined: the schema cannot be compiled, or one to which it refers.
+   * @throws RangeError if a schema is nested so deeply within itself that the stack overflows
+   */
+  compile(key: string, schema: unknown): ValidateFunction | undefined {
+    const added: string[] = [];
+    try {
+      const names = new Set(this.#add(key, schema));
+      // The set grows meanwhile.
+      for (const name of names) {
+        const target = this.#named[name];
+        if (target !== undefined && !this.#refs.has(name)) {
+          added.push(name);
+          this.#refs.set(name, this.#add(keyOf(name), target));
+        }
+        for (const ref of this.#refs.get(name) ?? []) names.add(ref);
+      }
+      // ajv takes what is in this set for a schema around the present one: it compiles a call to it, and not the schema.
+      for (const one of [key, ...added.map(keyOf)]) this.#ajv._compilations.add(this.#ajv.schemas[one] as SchemaEnv);
+      // Those that refer to no other come last, and can be called directly once they are compiled.
+      for (const name of added.toReversed()) if (!this.#compileAdded(keyOf(name))) this.#refs.set(name, undefined);
+      const validate = this.#compileAdded(key);
+      return [...names].every((name) => this.#refs.get(name) !== undefined) ? validate : undefined;
+    } catch (error) {
+      this.#ajv._compilations.clear();
+      for (const name of added) this.#refs.delete(name);
+      for (const one of [key, ...added.map(keyOf)]) this.#ajv.removeSchema(one);
+      throw error;
+    }
+  }
+
+  /** @returns the names to which the schema refers */
+  #add(key: string, schema: unknown): readonly string[] {
+    const names = new Set<string>();
+    this.#ajv.addSchema(withKeys(schema, names) as PlainSchema, key);
+    return [...names];
+  }
+
+  #compileAdded(key: string): ValidateFunction | undefined {
+    this.#ajv._compilations.delete(this.#ajv.schemas[key] as SchemaEnv);
+    try {
+      return this.#ajv.getSchema(key) as ValidateFunction | undefined;
+    } catch (error) {
+      if (error instanceof RangeError) throw error;
+      // A contract may have keywords with values that no validator accepts.
+      return undefined;
+    }
+  }
+}
+
+function keyOf(name: string): string {
+  return `named-${name}`;
+}
+
+function ajvFor(policy: SchemaPolicy, options: Options = {}): Ajv2020 {
+  return new Ajv2020({
     ...formatsOf[policy.formats],
     strict: false,
     meta: false,
@@ -112,17 +170,18 @@ function ajvFor(policy: SchemaPolicy, named: NamedSchemas, options: Options = {}
     code: { regExp: schemaRegExp },
     ...options,
   });
-  ajv.addSchema({ components: { schemas: named } }, bundleId);
-  return ajv;
 }
 
-/** A copy of the schema, with the id of the bundle in front of each `$ref`. */
-function withBundle(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(withBundle);
+/** A copy of the schema whose `$ref`s are keys in ajv. Adds the names to which they lead to `names`. */
+function withKeys(schema: unknown, names: Set<string>): unknown {
+  if (Array.isArray(schema)) return schema.map((one) => withKeys(one, names));
   if (typeof schema !== 'object' || schema === null) return schema;
   const entries = Object.entries(schema).map(([key, value]) => {
-    const isRef = key === '$ref' && typeof value === 'string' && value.startsWith(refPrefix);
-    return [key, isRef ? `${bundleId}${value}` : withBundle(value)] as const;
+    if (key !== '$ref' || typeof value !== 'string' || !value.startsWith(refPrefix))
+      return [key, withKeys(value, names)] as const;
+    const name = value.slice(refPrefix.length);
+    names.add(name);
+    return [key, keyOf(name)] as const;
   });
   return Object.fromEntries(entries);
 }

@@ -34,7 +34,7 @@ export function jsonResponse(schema: JsonSchema): object {
 export const deepRef = { $ref: '#/components/schemas/Level0' };
 
 /** A chain of schemas, each with the next one by `refer`. It is so long that following it overflows the stack. */
-export function deepSchemas(refer = (next: object): object => ({ properties: { next } })): object {
+export function deepSchemas(refer = (next: object): object => ({ allOf: [next] })): object {
   const deepest = 20_000;
   const schemas = Array.from({ length: deepest }, (_one, depth) => [
     `Level${depth}`,

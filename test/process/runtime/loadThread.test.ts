@@ -63,13 +63,13 @@ describe('a load in a thread', () => {
   it('refuses nested schemas that a start would refuse', async () => {
     const { thread, write } = project();
     const deep = (title: string): string => {
-      const schemas = Array.from({ length: 500 }, (_one, depth) => [
+      const schemas = Array.from({ length: 3500 }, (_one, depth) => [
         `Level${depth}`,
-        { properties: { next: { $ref: `#/components/schemas/Level${depth + 1}` } } },
+        { allOf: [{ $ref: `#/components/schemas/Level${depth + 1}` }] },
       ]);
       const content = { 'application/json': { schema: { $ref: '#/components/schemas/Level0' } } };
       const paths = { '/a': { get: { responses: { 200: { description: '', content } } } } };
-      const components = { schemas: { ...Object.fromEntries(schemas), Level500: {} } };
+      const components = { schemas: { ...Object.fromEntries(schemas), Level3500: {} } };
       return JSON.stringify({ openapi: '3.1.0', info: { title, version: '1' }, paths, components });
     };
     write('v1.yaml', deep('one'));

@@ -1,3 +1,4 @@
+import { catchingStackOverflow } from '../../../contract/failure.ts';
 import { type EvidenceKind, type EvidenceRow, otherRoute } from '../../../usage/usageRow.ts';
 import { ResponseComparer } from './compare.ts';
 import { unreadableContract } from './evidence.ts';
@@ -63,12 +64,15 @@ export class EvidenceCollector {
     return this.#oldContract.isKnown;
   }
 
+  /** @throws CompareError for schemas nested too deeply */
   add(given: ResponsePair): void {
     const pair = this.#isCountedByName(given)
       ? this.#withNewTemplate(given)
       : { ...given, template: otherRoute, toTemplate: undefined };
     const hasNothingToCompare = pair.kind === 'drift' && !this.knowsContract;
-    const observations = hasNothingToCompare ? [withoutContract(pair)] : this.#comparer.compare(pair);
+    const observations = hasNothingToCompare
+      ? [withoutContract(pair)]
+      : catchingStackOverflow(`${pair.method} ${pair.template}`, () => this.#comparer.compare(pair));
     for (const one of observations) this.#count(pair, one);
     const areBodiesCompared = observations.some(({ what, detail }) => what === 'pair' && detail === 'body');
     if (areBodiesCompared) this.#addListedFields(pair);

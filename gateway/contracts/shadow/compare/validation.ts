@@ -1,6 +1,5 @@
 import type { Documents } from '../../../contract/document/documents.ts';
-import { addressOf, isList, type Located } from '../../../contract/document/located.ts';
-import { catchingStackOverflow } from '../../../contract/failure.ts';
+import { isList, type Located } from '../../../contract/document/located.ts';
 import { JsonSchemas } from '../../../contract/schema/jsonSchema.ts';
 import { schemaPolicies } from '../../../contract/schema/policies.ts';
 import { type SchemaError, SchemaValidator } from '../../../contract/schema/validator.ts';
@@ -28,10 +27,9 @@ export class ResponseValidator {
     this.#validator = new SchemaValidator(this.#schemas);
   }
 
-  /** Empty: the body is valid, or the schema cannot be compiled. @throws CompareError for schemas nested too deeply */
+  /** Empty: the body is valid, or the schema cannot be compiled. */
   violations(schema: Located, body: unknown): Violation[] {
-    const plain = this.#schemas.schema(schema);
-    const errors = catchingStackOverflow(addressOf(schema.place), () => this.#validator.errorsOf(plain, body));
+    const errors = this.#validator.errorsOf(this.#schemas.schema(schema), body);
     return this.#withBestAlternatives(errors, 0).map((error) => ({ keys: keysOf(error), rule: ruleOf(error) }));
   }
 
