@@ -14,14 +14,15 @@ export type NamedSchemas = Readonly<Record<string, SubSchema>>;
 
 export const refPrefix = '#/components/schemas/';
 
-// The value is a schema.
-const schemaKeywords: ReadonlySet<string> = new Set(
+/** The value is a schema. */
+export const schemaKeywords: ReadonlySet<string> = new Set(
   `items additionalProperties unevaluatedItems unevaluatedProperties propertyNames contains contentSchema not if then
   else`.split(/\s+/),
 );
-const combiningKeywords: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf']);
-// The value is an object of schemas. Its keys are names or patterns.
-const schemaMapKeywords: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas']);
+/** The value is a list of schemas, each about the whole value. */
+export const combiningKeywords: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf']);
+/** The value is an object of schemas. Its keys are names or patterns. */
+export const schemaMapKeywords: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas']);
 const typeNames: ReadonlySet<unknown> = new Set('null boolean integer number string array object'.split(' '));
 
 type Usable = (value: unknown) => unknown;
@@ -123,7 +124,7 @@ export class JsonSchemas {
   #allOrNothing(located: Located): SubSchema {
     try {
       const schema = this.#schema(located, outermost);
-      // One after the other, not within each other: in a large contract, hundreds of schemas refer to each other. The list grows meanwhile.
+      // One after the other, not within each other: in a large contract, hundreds of schemas refer to each other. The loop adds to this list.
       for (const { target, name, isExact } of this.#added)
         this.named[name] = this.#schema(target, { absent: noNames, isExact });
       return schema;

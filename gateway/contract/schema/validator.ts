@@ -1,19 +1,34 @@
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { SchemaEnv } from 'ajv/dist/compile/index.js';
 import standaloneCode from 'ajv/dist/standalone/index.js';
+import { isMap } from '../../shared/json.ts';
+import { isList } from '../document/located.ts';
 import { formatsOf } from './formats.ts';
-import { type JsonSchemas, type NamedSchemas, type PlainSchema, refPrefix, type SubSchema } from './jsonSchema.ts';
+import {
+  combiningKeywords,
+  type JsonSchemas,
+  type NamedSchemas,
+  type PlainSchema,
+  refPrefix,
+  type SubSchema,
+  schemaKeywords,
+  schemaMapKeywords,
+} from './jsonSchema.ts';
 import { schemaRegExp } from './patterns.ts';
 import { type SchemaPolicy, schemaPolicies } from './policies.ts';
 
 export type SchemaError = ErrorObject;
 
+// They say nothing about values.
+const annotations: ReadonlySet<string> = new Set(
+  'title description default deprecated readOnly writeOnly example examples discriminator'.split(' '),
+);
+
 /** Validates values with the schemas of one contract. */
 export class SchemaValidator {
   readonly #ajv: Ajv2020;
   readonly #named: CompiledNames;
-  /** Key: a schema. Value: its validation function, as `#compile` returns it. */
-  readonly #compiled = new Map<unknown, ValidateFunction | undefined>();
+  /** A schema → its check, or the error of an overflow. Undefined: it cannot be compiled. */
+  readonly #compiled = new Map<unknown, ValidateFunction | RangeError | undefined>();
 
   /** More schemas may be added to `named` later. Each is compiled once, for all schemas that refer to it. */
   constructor({ named, policy }: Pick<JsonSchemas, 'named' | 'policy'>) {
@@ -34,11 +49,12 @@ export class SchemaValidator {
 
   /**
    * Empty: the value is valid, or the schema cannot be compiled. `schema`: may be a part of another one.
-   * @throws RangeError if the schemas are nested so deeply that compiling them overflows the stack
+   * @throws RangeError if a schema is nested so deeply that compiling it overflows the stack
    */
   errorsOf(schema: unknown, value: unknown): readonly SchemaError[] {
     if (!this.#compiled.has(schema)) this.#compiled.set(schema, this.#compile(schema));
     const validate = this.#compiled.get(schema);
+    if (validate instanceof RangeError) throw validate;
     try {
       return validate === undefined || validate(value) === true ? [] : (validate.errors ?? []);
     } catch (error) {
@@ -57,19 +73,24 @@ export class SchemaValidator {
     for (const one of [...known, ...within])
       if (typeof one === 'object' && 'validate' in one && typeof one.validate === 'function')
         one.validate.errors = null;
-    for (const validate of this.#compiled.values()) if (validate) validate.errors = null;
+    for (const validate of this.#compiled.values()) if (typeof validate === 'function') validate.errors = null;
   }
 
-  #compile(schema: unknown): ValidateFunction | undefined {
-    const key = `schema-${this.#compiled.size}`;
-    return this.#named.compile(key, schema);
+  #compile(schema: unknown): ValidateFunction | RangeError | undefined {
+    try {
+      return this.#named.compile(`schema-${this.#compiled.size}`, schema);
+    } catch (error) {
+      if (error instanceof RangeError) return error;
+      throw error;
+    }
   }
 }
 
 /**
  * The source of a module that exports a check for each of `schemas`, by its name. Serving processes run the module, so that they compile
  * no schema. A schema that cannot be compiled has no check.
- * @throws RangeError if the schemas are nested so deeply that compiling them overflows the stack
+ * @throws RangeError if a schema is nested so deeply that compiling it overflows the stack, or if schemas refer to each other over about
+ * a thousand steps
  */
 export function checkCodeOf(schemas: NamedSchemas, named: NamedSchemas): string {
   const text = JSON.stringify([schemas, named]);
@@ -92,8 +113,10 @@ export function checkCodeOf(schemas: NamedSchemas, named: NamedSchemas): string 
 class CompiledNames {
   readonly #ajv: Ajv2020;
   readonly #named: NamedSchemas;
-  /** Name → the names to which it refers itself; undefined: it cannot be compiled. */
-  readonly #refs = new Map<string, readonly string[] | undefined>();
+  /** Name → the names to which it refers itself. */
+  readonly #targets = new Map<string, readonly string[]>();
+  /** The names that cannot be compiled. */
+  readonly #failed = new Set<string>();
 
   constructor(ajv: Ajv2020, named: NamedSchemas) {
     this.#ajv = ajv;
@@ -101,55 +124,98 @@ class CompiledNames {
   }
 
   /**
-   * `key`: of the schema in ajv, without a slash. Undefined: the schema cannot be compiled, or one to which it refers.
-   * @throws RangeError if a schema is nested so deeply within itself that the stack overflows
+   * `key`: of the schema in ajv. Another one than that of a name (`keyOf`). Undefined: the schema cannot be compiled, or one to which it
+   * leads.
+   * @throws RangeError if a schema is nested so deeply that the stack overflows
    */
   compile(key: string, schema: unknown): ValidateFunction | undefined {
-    const added: string[] = [];
+    const begun: string[] = [];
     try {
-      const names = new Set(this.#add(key, schema));
-      // The set grows meanwhile.
-      for (const name of names) {
-        const target = this.#named[name];
-        if (target !== undefined && !this.#refs.has(name)) {
-          added.push(name);
-          this.#refs.set(name, this.#add(keyOf(name), target));
-        }
-        for (const ref of this.#refs.get(name) ?? []) names.add(ref);
-      }
-      // ajv takes what is in this set for a schema around the present one: it compiles a call to it, and not the schema.
-      for (const one of [key, ...added.map(keyOf)]) this.#ajv._compilations.add(this.#ajv.schemas[one] as SchemaEnv);
-      // Those that refer to no other come last, and can be called directly once they are compiled.
-      for (const name of added.toReversed()) if (!this.#compileAdded(keyOf(name))) this.#refs.set(name, undefined);
-      const validate = this.#compileAdded(key);
-      return [...names].every((name) => this.#refs.get(name) !== undefined) ? validate : undefined;
+      const targets = this.#add(key, schema);
+      if (targets === undefined) return undefined;
+      const names = this.#addAll(targets, begun);
+      const envs = [key, ...names.map(keyOf)].flatMap((one) => this.#ajv.schemas[one] ?? []);
+      // ajv takes the schemas in `_compilations` for ones that are being compiled: it compiles a call to them, not the schemas themselves.
+      for (const env of envs) this.#ajv._compilations.add(env);
+      for (const name of names)
+        if (!this.#compileAdded(keyOf(name), this.#targets.get(name) ?? [])) this.#failed.add(name);
+      const validate = this.#compileAdded(key, targets);
+      return this.#leadsToFailed(targets) ? undefined : validate;
     } catch (error) {
       this.#ajv._compilations.clear();
-      for (const name of added) this.#refs.delete(name);
-      for (const one of [key, ...added.map(keyOf)]) this.#ajv.removeSchema(one);
+      for (const one of [key, ...begun.map(keyOf)]) this.#ajv.removeSchema(one);
+      for (const name of begun) {
+        this.#targets.delete(name);
+        this.#failed.delete(name);
+      }
       throw error;
     }
   }
 
-  /** @returns the names to which the schema refers */
-  #add(key: string, schema: unknown): readonly string[] {
-    const names = new Set<string>();
-    this.#ajv.addSchema(withKeys(schema, names) as PlainSchema, key);
-    return [...names];
+  /**
+   * Adds the schemas that are not known yet, and those to which they lead. `begun`: gets their names, also if one overflows the stack.
+   * @returns their names. A schema comes after those to which it refers, except in a circle: ajv has to know the fields of a schema when it
+   * compiles `unevaluatedProperties` beside a `$ref` to it.
+   */
+  #addAll(targets: readonly string[], begun: string[]): readonly string[] {
+    const names: string[] = [];
+    const path: { readonly name?: string; readonly targets: Iterator<string> }[] = [{ targets: targets.values() }];
+    for (let last = path.at(-1); last !== undefined; last = path.at(-1)) {
+      const { value: name, done } = last.targets.next();
+      if (done) {
+        path.pop();
+        if (last.name !== undefined) names.push(last.name);
+      } else if (!this.#targets.has(name)) {
+        begun.push(name);
+        const schema = this.#named[name];
+        const found = schema === undefined ? undefined : this.#add(keyOf(name), schema);
+        if (found === undefined) this.#failed.add(name);
+        this.#targets.set(name, found ?? []);
+        path.push({ name, targets: (found ?? []).values() });
+      }
+    }
+    return names;
   }
 
-  #compileAdded(key: string): ValidateFunction | undefined {
-    this.#ajv._compilations.delete(this.#ajv.schemas[key] as SchemaEnv);
-    try {
-      return this.#ajv.getSchema(key) as ValidateFunction | undefined;
-    } catch (error) {
-      if (error instanceof RangeError) throw error;
-      // A contract may have keywords with values that no validator accepts.
-      return undefined;
+  /** @returns the names to which the schema refers. Undefined: ajv does not accept it */
+  #add(key: string, schema: unknown): readonly string[] | undefined {
+    const names = new Set<string>();
+    const copy = withKeys(schema, names) as PlainSchema;
+    return unlessRefused(() => {
+      this.#ajv.addSchema(copy, key);
+      return [...names];
+    });
+  }
+
+  #compileAdded(key: string, targets: readonly string[]): ValidateFunction | undefined {
+    const env = this.#ajv.schemas[key];
+    if (env) this.#ajv._compilations.delete(env);
+    if (targets.some((name) => this.#failed.has(name))) return undefined;
+    return unlessRefused(() => this.#ajv.getSchema(key) as ValidateFunction | undefined);
+  }
+
+  #leadsToFailed(targets: readonly string[]): boolean {
+    const names = new Set(targets);
+    // The loop adds to this set.
+    for (const name of names) {
+      if (this.#failed.has(name)) return true;
+      for (const target of this.#targets.get(name) ?? []) names.add(target);
     }
+    return false;
   }
 }
 
+/** Undefined: a contract may have keywords with values that no validator accepts. @throws RangeError */
+function unlessRefused<Result>(work: () => Result): Result | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof RangeError) throw error;
+    return undefined;
+  }
+}
+
+/** Has no slash: a `$ref` is relative to the key of its schema. */
 function keyOf(name: string): string {
   return `named-${name}`;
 }
@@ -172,16 +238,25 @@ function ajvFor(policy: SchemaPolicy, options: Options = {}): Ajv2020 {
   });
 }
 
-/** A copy of the schema whose `$ref`s are keys in ajv. Adds the names to which they lead to `names`. */
+/**
+ * A copy of the schema whose `$ref`s are keys in ajv, without keywords that say nothing about values. Adds the names to which the `$ref`s
+ * lead to `names`. A `$ref` in data, such as an example, is none.
+ */
 function withKeys(schema: unknown, names: Set<string>): unknown {
-  if (Array.isArray(schema)) return schema.map((one) => withKeys(one, names));
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const entries = Object.entries(schema).map(([key, value]) => {
-    if (key !== '$ref' || typeof value !== 'string' || !value.startsWith(refPrefix))
-      return [key, withKeys(value, names)] as const;
-    const name = value.slice(refPrefix.length);
-    names.add(name);
-    return [key, keyOf(name)] as const;
-  });
-  return Object.fromEntries(entries);
+  if (!isMap(schema)) return schema;
+  const copyOf = (one: unknown): unknown => withKeys(one, names);
+  const keywordOf = (key: string, value: unknown): unknown => {
+    if (key === '$ref' && typeof value === 'string' && value.startsWith(refPrefix)) {
+      const name = value.slice(refPrefix.length);
+      names.add(name);
+      return keyOf(name);
+    }
+    if (schemaKeywords.has(key)) return copyOf(value);
+    if (isList(value) && (combiningKeywords.has(key) || key === 'prefixItems')) return value.map(copyOf);
+    if (isMap(value) && schemaMapKeywords.has(key))
+      return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, copyOf(one)]));
+    return value;
+  };
+  const entries = Object.entries(schema).filter(([key]) => !key.startsWith('x-') && !annotations.has(key));
+  return Object.fromEntries(entries.map(([key, value]) => [key, keywordOf(key, value)]));
 }

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { prefersGrease } from '../../../gateway/contracts/grease/greasedExchange.ts';
 import { greasePlanOf } from '../../../gateway/contracts/grease/greasePlan.ts';
 import { linkedNodes, withUnknownMembers } from '../../../gateway/contracts/grease/splice.ts';
-import { deepRef, deepSchemas, jsonResponse } from '../shadow/pairs.ts';
+import { deepRef, deepSchemas } from '../../contract/schema/deepSchemas.ts';
+import { jsonResponse } from '../shadow/pairs.ts';
 import { contract, loadGreased } from './greasedVersion.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -167,7 +168,7 @@ it('a contract whose schemas are nested too deeply is a warning, and nothing is 
   const deep = {
     ...contract,
     paths: { '/deep': { get: { responses: { '200': jsonResponse(deepRef) } } } },
-    components: { schemas: deepSchemas((next) => ({ anyOf: [next, { type: 'string' }] })) },
+    components: { schemas: deepSchemas({ refer: (next) => ({ anyOf: [next, { type: 'string' }] }) }) },
   };
   const routes = { routes: { '/v1': { upstream: 'http://127.0.0.1:1', contract: 'v1.json', grease: 'request' } } };
   const { snapshot, warnings } = await loadGreased(routes, { 'v1.json': deep });

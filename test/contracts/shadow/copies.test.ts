@@ -7,12 +7,13 @@ import { expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import { startGateway } from '../../../gateway/process/runtime/gateway.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
+import { deepRef, deepSchemas } from '../../contract/schema/deepSchemas.ts';
 import { type Answer, answer, startBackend } from '../../support/backend.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freeUrl } from '../../support/gateway.ts';
 import { ask, connectTo, get, message, post } from '../../support/rawClient.ts';
 import { servedSnapshot } from '../adapters/servedVersion.ts';
-import { deepRef, deepSchemas, jsonResponse } from './pairs.ts';
+import { jsonResponse } from './pairs.ts';
 import { compared, droppedFor, everything, startShadowed } from './shadowedGateway.ts';
 
 const identify = { identify: ['header:x-client-id', 'user-agent', 'address'] };

@@ -30,19 +30,6 @@ export function jsonResponse(schema: JsonSchema): object {
   return { description: '', content: { 'application/json': { schema } } };
 }
 
-/** The first schema of `deepSchemas`. */
-export const deepRef = { $ref: '#/components/schemas/Level0' };
-
-/** A chain of schemas, each with the next one by `refer`. It is so long that following it overflows the stack. */
-export function deepSchemas(refer = (next: object): object => ({ allOf: [next] })): object {
-  const deepest = 20_000;
-  const schemas = Array.from({ length: deepest }, (_one, depth) => [
-    `Level${depth}`,
-    refer({ $ref: `#/components/schemas/Level${depth + 1}` }),
-  ]);
-  return { ...Object.fromEntries(schemas), [`Level${deepest}`]: {} };
-}
-
 export function json(value: unknown, status = 200): ComparedResponse {
   return raw(JSON.stringify(value) ?? '', status);
 }

@@ -5,6 +5,7 @@ import { ConfigError } from '../../../gateway/config/fault.ts';
 import { loadSnapshot } from '../../../gateway/config/load.ts';
 import { type LoadLimits, LoadThread } from '../../../gateway/process/runtime/loadThread.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
+import { deepRef, deepSchemas } from '../../contract/schema/deepSchemas.ts';
 
 const routes = (more = '') => `
 routes:
@@ -63,13 +64,9 @@ describe('a load in a thread', () => {
   it('refuses nested schemas that a start would refuse', async () => {
     const { thread, write } = project();
     const deep = (title: string): string => {
-      const schemas = Array.from({ length: 3500 }, (_one, depth) => [
-        `Level${depth}`,
-        { allOf: [{ $ref: `#/components/schemas/Level${depth + 1}` }] },
-      ]);
-      const content = { 'application/json': { schema: { $ref: '#/components/schemas/Level0' } } };
+      const content = { 'application/json': { schema: deepRef } };
       const paths = { '/a': { get: { responses: { 200: { description: '', content } } } } };
-      const components = { schemas: { ...Object.fromEntries(schemas), Level3500: {} } };
+      const components = { schemas: deepSchemas({ steps: 3_500 }) };
       return JSON.stringify({ openapi: '3.1.0', info: { title, version: '1' }, paths, components });
     };
     write('v1.yaml', deep('one'));

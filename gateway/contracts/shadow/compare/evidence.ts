@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EvidenceRow } from '../../../usage/usageRow.ts';
 
 // The number of the comparison method. Another number starts new evidence.
-const comparisonMethod = 5;
+const comparisonMethod = 6;
 
 // With fewer pairs, a missing field or another type proves nothing.
 export const leastPairs = 20;

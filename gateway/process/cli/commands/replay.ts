@@ -129,7 +129,8 @@ async function replayFile(requestFile: string, options: CommandOptions, io: Io, 
     io.stderr.write(`${problem}\n`);
     return 2;
   }
-  return report.known || options.failOn === 'none' ? 0 : 3;
+  const isAccepted = options.failOn === 'none' && report.pairs > 0;
+  return report.known || isAccepted ? 0 : 3;
 }
 
 /** @throws CompareError, UsageError, UnreadableFileError */

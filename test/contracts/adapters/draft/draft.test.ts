@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { parseConfig } from '../../../../gateway/config/load.ts';
 import { prepareAdaptersAndGrease } from '../../../../gateway/process/runtime/adapterCheck.ts';
 import { temporaryFolder } from '../../../config/temporary.ts';
+import { deepRef, deepSchemas } from '../../../contract/schema/deepSchemas.ts';
 import { runIn } from '../../../process/cli/io.ts';
-import { deepRef, deepSchemas } from '../../shadow/pairs.ts';
 import { type AdapterFixture, adapterFixtures, loadFixture, printed } from '../fixtures.ts';
 
 function folderWith({ routes, v1, v2 }: Pick<AdapterFixture, 'routes' | 'v1' | 'v2'>): string {
@@ -150,7 +150,7 @@ it('leaves a route to its reader if the check cannot follow a reference of the c
 });
 
 it('drafts nothing if the schemas of a route are nested too deeply', async () => {
-  const components = { schemas: deepSchemas((next) => ({ anyOf: [next, { type: 'string' }] })) };
+  const components = { schemas: deepSchemas({ refer: (next) => ({ anyOf: [next, { type: 'string' }] }) }) };
   const deep = `${get(JSON.stringify(deepRef))}components: ${JSON.stringify(components)}\n`;
   const folder = folderWith({ routes: routes(), v1: deep, v2: deep.replace('/a:', '/b:') });
   const moved = routes().replace('    contract: v1.yaml', '$&\n    moved: { /a: /b }');

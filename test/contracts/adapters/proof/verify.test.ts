@@ -7,8 +7,9 @@ import { prepareAdaptersAndGrease } from '../../../../gateway/process/runtime/ad
 import { LoadThread } from '../../../../gateway/process/runtime/loadThread.ts';
 import { temporaryFolder } from '../../../config/temporary.ts';
 import { write } from '../../../contract/document/openContract.ts';
+import { deepRef, deepSchemas } from '../../../contract/schema/deepSchemas.ts';
 import { runIn } from '../../../process/cli/io.ts';
-import { deepRef, deepSchemas, jsonResponse } from '../../shadow/pairs.ts';
+import { jsonResponse } from '../../shadow/pairs.ts';
 import {
   type AdapterFixture,
   acceptedOrFaults,

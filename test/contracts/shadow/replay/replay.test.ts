@@ -10,11 +10,12 @@ import { type ReplayReport, replayReport } from '../../../../gateway/contracts/s
 import { ReplayedContract } from '../../../../gateway/contracts/shadow/replay/replayRequests.ts';
 import { parseRequestFile } from '../../../../gateway/contracts/shadow/replay/requestFile.ts';
 import { temporaryFolder } from '../../../config/temporary.ts';
+import { deepRef, deepSchemas } from '../../../contract/schema/deepSchemas.ts';
 import { runIn } from '../../../process/cli/io.ts';
 import { start } from '../../../services/start.ts';
 import { startBackend } from '../../../support/backend.ts';
 import { sarifFaults } from '../../compat/report/sarifSchema.ts';
-import { deepRef, deepSchemas, type JsonSchema } from '../pairs.ts';
+import type { JsonSchema } from '../pairs.ts';
 import { seededDifferences } from '../seeded.ts';
 
 const fast = ['--rate', '10000'];
@@ -397,6 +398,8 @@ describe('replay', () => {
     const only = { ...files, 'r.json': { format: 1, requests: requests.slice(0, 1) } };
     const failed = await replayIn(only, ['r.json', '--v1', url, '--v2', url, ...withContracts, ...fast]);
     expect([failed.code, failed.stderr]).toEqual([3, '']);
+    const accepting = [...withContracts, ...fast, '--fail-on', 'none'];
+    expect((await replayIn(only, ['r.json', '--v1', url, '--v2', url, ...accepting])).code).toBe(3);
   });
 
   it('stops when a server stops to answer', async () => {
