@@ -78,8 +78,8 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 300_000 } },
-    // Three for each of two cores: on average, a file uses a third of a core and waits for timers and processes the rest of the time.
-    maxWorkers: 6,
+    // More than four for each of two cores: on average, a file waits for timers and processes three quarters of the time.
+    maxWorkers: 9,
     // The gateway compiles into this folder, too, but only from its second file on. Tests start it hundreds of times.
     env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'node-compile-cache') },
   },
