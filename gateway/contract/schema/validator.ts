@@ -97,13 +97,13 @@ export function checkCodeOf(schemas: NamedSchemas, named: NamedSchemas): string 
   const ajv = ajvFor(schemaPolicies.servedResponse, {
     // Six times slower, so only for contracts with a name such as `constructor`, which each object inherits.
     ownProperties: Object.getOwnPropertyNames(Object.prototype).some((name) => text.includes(`"${name}"`)),
-    code: { source: true, regExp: schemaRegExp },
+    code: { source: true, regExp: schemaRegExp, process: withOwnFields },
   });
   const compiledNames = new CompiledNames(ajv, named);
   // The keys have no slash: a `$ref` is relative to the key of its schema.
   const keys = Object.keys(schemas).map((name, index) => [name, `check${index}`] as const);
   const compilable = keys.filter(([name, key]) => compiledNames.compile(key, schemas[name]) !== undefined);
-  return standaloneCode.default(ajv, Object.fromEntries(compilable));
+  return withOwnFields(standaloneCode.default(ajv, Object.fromEntries(compilable)));
 }
 
 /**
@@ -233,9 +233,18 @@ function ajvFor(policy: SchemaPolicy, options: Options = {}): Ajv2020 {
     multipleOfPrecision: 9,
     allErrors: policy.listsAllErrors ?? false,
     verbose: policy.listsAllErrors ?? false,
-    code: { regExp: schemaRegExp },
+    code: { regExp: schemaRegExp, process: withOwnFields },
     ...options,
   });
+}
+
+/**
+ * Generated code in which each check has a copy of the fields that another one knows. ajv adds fields to the object of the other check
+ * itself, if both refer to each other. From then on the other check would accept them, too (`unevaluatedProperties`).
+ */
+function withOwnFields(code: string): string {
+  const readFields = /(\bprops\d+ = )((?:validate|wrapper)\d+(?:\.validate)?\.evaluated\.props)(?=;)/g;
+  return code.replace(readFields, '$1typeof $2 === "object" ? { ...$2 } : $2');
 }
 
 /**

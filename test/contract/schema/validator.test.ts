@@ -96,6 +96,27 @@ describe.each([
       expect(isValid('All', { one: { one: 1 } })).toBe(true);
     }
   });
+
+  it('knows the fields of schemas that refer to each other, whatever was validated before', () => {
+    const closed = (field: string): SubSchema => {
+      return { allOf: [ref('Base')], properties: { [field]: {} }, unevaluatedProperties: false };
+    };
+    const isValid = checksOf({
+      Base: { type: 'object', properties: { one: ref('One'), two: ref('Two') } },
+      One: closed('a'),
+      Two: closed('b'),
+      UsesBase: { properties: { base: ref('Base') } },
+      Closed: { ...ref('Base'), unevaluatedProperties: false },
+    });
+    for (const _time of [1, 2, 3]) {
+      expect(isValid('One', { a: 1 })).toBe(true);
+      expect(isValid('Two', { a: 1 })).toBe(false);
+      expect(isValid('UsesBase', { base: { one: { a: 1 } } })).toBe(true);
+      expect(isValid('UsesBase', { base: { two: { a: 1 } } })).toBe(false);
+      expect(isValid('Closed', { one: { a: 1 } })).toBe(true);
+      expect(isValid('Closed', { a: 1 })).toBe(false);
+    }
+  });
 });
 
 it('says again that a schema overflows the stack, and validates with the others', () => {
