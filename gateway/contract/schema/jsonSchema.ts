@@ -120,7 +120,7 @@ export class JsonSchemas {
     return schema;
   }
 
-  /** If the conversion fails, no named schema of it stays: those that it has only begun would accept every value. */
+  /** A conversion that fails takes back the named schemas that it has added: those not yet converted would accept every value. */
   #allOrNothing(located: Located): SubSchema {
     try {
       const schema = this.#schema(located, outermost);

@@ -113,7 +113,7 @@ export function checkCodeOf(schemas: NamedSchemas, named: NamedSchemas): string 
 class CompiledNames {
   readonly #ajv: Ajv2020;
   readonly #named: NamedSchemas;
-  /** Name → the names to which it refers itself. */
+  /** Name → the names in the `$ref`s of its schema. */
   readonly #targets = new Map<string, readonly string[]>();
   /** The names that cannot be compiled. */
   readonly #failed = new Set<string>();
@@ -124,8 +124,8 @@ class CompiledNames {
   }
 
   /**
-   * `key`: of the schema in ajv. Another one than that of a name (`keyOf`). Undefined: the schema cannot be compiled, or one to which it
-   * leads.
+   * `key`: of the schema in ajv. It must not be the key of a name (`keyOf`).
+   * @returns undefined if this schema, or one to which it leads, cannot be compiled
    * @throws RangeError if a schema is nested so deeply that the stack overflows
    */
   compile(key: string, schema: unknown): ValidateFunction | undefined {

@@ -1,23 +1,9 @@
 import { expect, it } from 'vitest';
 import type { AdapterSettings } from '../../../../gateway/config/adapterSettings.ts';
 import { BodyThread } from '../../../../gateway/contracts/adapters/serving/bodyThread.ts';
+import { drinksAdapter } from './drinksAdapter.ts';
 
-const route = { method: 'GET', path: '/drinks' };
-const settings: AdapterSettings = {
-  from: 'v2',
-  mode: 'serve',
-  body: 1e6,
-  pairs: 1,
-  derivedFromContracts: undefined,
-  routes: [
-    {
-      ...route,
-      to: route,
-      request: { path: [], query: [], body: [] },
-      responses: new Map([['200', [{ kind: 'rename', at: ['title'], to: ['name'], place: [] }]]]),
-    },
-  ],
-};
+const settings = drinksAdapter(new Map([['200', [{ kind: 'rename', at: ['title'], to: ['name'], place: [] }]]]));
 
 it('adapts for more adapters than the thread keeps', async () => {
   const thread = new BodyThread();

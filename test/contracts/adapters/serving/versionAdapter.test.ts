@@ -1,28 +1,16 @@
 import { expect, it } from 'vitest';
-import type { AdapterSettings } from '../../../../gateway/config/adapterSettings.ts';
+import type { Operation } from '../../../../gateway/config/adapterSettings.ts';
 import { VersionAdapter } from '../../../../gateway/contracts/adapters/serving/versionAdapter.ts';
+import { drinksAdapter } from './drinksAdapter.ts';
 
 // No routes.yaml leads to a map without values. It stands for a defect of the gateway.
-const defect = { kind: 'map', at: ['title'], place: [], values: {} };
-const route = { method: 'GET', path: '/drinks' };
-const settings = {
-  from: 'v2',
-  mode: 'serve',
-  body: 1e6,
-  pairs: 1,
-  derivedFromContracts: undefined,
-  routes: [
-    {
-      ...route,
-      to: route,
-      request: { path: [], query: [], body: [] },
-      responses: new Map([
-        ['200', [defect]],
-        ['201', []],
-      ]),
-    },
-  ],
-} as unknown as AdapterSettings;
+const defect = { kind: 'map', at: ['title'], place: [], values: {} } as unknown as Operation;
+const settings = drinksAdapter(
+  new Map([
+    ['200', [defect]],
+    ['201', []],
+  ]),
+);
 
 it.each([
   ['in the serving thread', 10],
