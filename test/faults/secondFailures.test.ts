@@ -21,6 +21,7 @@ import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { okAnswer, startBackend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { gatewayMain } from '../support/gatewayMain.ts';
 import { type Running, run } from '../support/process.ts';
 import { openLedger } from '../usage/ledger/ledgerFixture.ts';
 import { dayMs, row } from '../usage/model.ts';
@@ -148,8 +149,7 @@ it.runIf(canLimit)(
     const usage = { store: join(folder, 'usage.db') };
     writeFileSync(file, JSON.stringify({ gateway, usage, routes: { '/v1': backend.url } }));
     const setUser = isRoot ? ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups'] : [];
-    // From its source, because only the user of the tests may read its build.
-    const [command = '', ...args] = [...setUser, process.execPath, 'gateway/main.ts', 'start', '--config', file];
+    const [command = '', ...args] = [...setUser, process.execPath, gatewayMain, 'start', '--config', file];
     const running = run(command, args);
     const [, port] = await running.printed(/listens on http:\/\/127\.0\.0\.1:(\d+)/);
     const [, admin] = await running.printed(/(http:\/\/127\.0\.0\.1:\d+)\/readyz/);

@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { bundle } from '../../tools/bundle.ts';
@@ -15,6 +15,8 @@ export async function setup({ provide }: TestProject): Promise<() => void> {
   const cache = resolve('node_modules', '.cache');
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, 'version-gateway-'));
+  // Some tests start the gateway as another user.
+  chmodSync(folder, 0o755);
   copyFileSync('package.json', join(folder, 'package.json'));
   cpSync('bin', join(folder, 'bin'), { recursive: true });
   await bundle(join(folder, 'dist'));

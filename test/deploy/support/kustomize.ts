@@ -21,26 +21,40 @@ export interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-/** The objects that `kubectl apply -k folder` would send, in order. */
-export async function kustomize(folder: string): Promise<Manifest[]> {
-  const { stdout } = await promisify(execFile)(kubectl(), ['kustomize', folder], { maxBuffer: 64 * 1024 * 1024 });
-  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
+const printed = new Map<string, Promise<string>>();
+
+/**
+ * The objects that `kubectl apply -k` would send for an overlay, in order. With the component for monitoring if it is asked for.
+ * Each caller gets its own copy. kubectl prints an overlay once for all tests of a file: a start of it takes half a second of CPU time.
+ */
+export async function overlay(name: string, withMonitoring = false): Promise<Manifest[]> {
+  const key = `${name} ${withMonitoring}`;
+  const text = printed.get(key) ?? kustomize(withMonitoring ? monitored(name) : folderOf(name));
+  printed.set(key, text);
+  return parseAllDocuments(await text).map((document) => document.toJS() as Manifest);
 }
 
-/** The objects of an overlay, with the component for monitoring if it is asked for. */
-export async function overlay(name: string, withMonitoring = false): Promise<Manifest[]> {
-  const base = join(kubernetes, 'overlays', name);
-  if (!withMonitoring) return kustomize(base);
+async function kustomize(folder: string): Promise<string> {
+  const { stdout } = await promisify(execFile)(kubectl(), ['kustomize', folder], { maxBuffer: 64 * 1024 * 1024 });
+  return stdout;
+}
+
+function folderOf(name: string): string {
+  return join(kubernetes, 'overlays', name);
+}
+
+/** A folder with an overlay and the component for monitoring. */
+function monitored(name: string): string {
   const folder = temporaryFolder();
   const lines = [
     'apiVersion: kustomize.config.k8s.io/v1beta1',
     'kind: Kustomization',
     'namespace: version-gateway',
-    `resources: [${relative(folder, base)}]`,
+    `resources: [${relative(folder, folderOf(name))}]`,
     `components: [${relative(folder, join(kubernetes, 'monitoring'))}]`,
   ];
   writeFileSync(join(folder, 'kustomization.yaml'), lines.join('\n'));
-  return kustomize(folder);
+  return folder;
 }
 
 /** @throws Error if there is none */

@@ -10,12 +10,14 @@ interface Model {
 }
 
 /**
- * What the schemas of Kubernetes and the Prometheus Operator object to, one line for each object. Their validators ignore
+ * What the schemas of Kubernetes and the Prometheus Operator object to, for each of the objects. Their validators ignore
  * unknown keys. The compiler reports those, as excess properties of an object literal, but at most one for each object.
+ * The compiler runs once for all the objects: most of its time goes into the models.
  */
-export async function schemaFaults(objects: readonly Manifest[]): Promise<string[]> {
+export async function schemaFaults(objects: readonly Manifest[]): Promise<string[][]> {
   const invalid = await Promise.all(objects.map(async (object) => validationFault(object)));
-  return [...invalid.filter((fault) => fault !== undefined), ...(await typeFaults(objects))];
+  const wrong = await typeFaults(objects);
+  return objects.map((_object, at) => [invalid[at] ?? [], wrong[at] ?? []].flat());
 }
 
 async function validationFault(object: Manifest): Promise<string | undefined> {
@@ -29,7 +31,7 @@ async function validationFault(object: Manifest): Promise<string | undefined> {
   }
 }
 
-async function typeFaults(objects: readonly Manifest[]): Promise<string[]> {
+async function typeFaults(objects: readonly Manifest[]): Promise<string[][]> {
   // Within the project, so that its packages and its compiler options are found.
   mkdirSync('node_modules/.cache', { recursive: true });
   const folder = mkdtempSync('node_modules/.cache/manifests-');
@@ -46,10 +48,11 @@ async function typeFaults(objects: readonly Manifest[]): Promise<string[]> {
       () => '',
       ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,
     );
-    const faults = output.matchAll(/^.*?manifests\.ts\((\d+),\d+\): error \w+: (.*)$/gm);
-    const found = [...faults].map(([, line, text]) => `${nameOf(objects[Number(line) - 1])}: ${text}`);
-    if (output !== '' && found.length === 0) throw new Error(output);
-    return found;
+    const faults = [...output.matchAll(/^.*?manifests\.ts\((\d+),\d+\): error \w+: (.*)$/gm)];
+    if (output !== '' && faults.length === 0) throw new Error(output);
+    return objects.map((object, at) =>
+      faults.filter(([, line]) => Number(line) === at + 1).map(([, , text]) => `${nameOf(object)}: ${text}`),
+    );
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -61,6 +64,6 @@ function modelsOf({ apiVersion }: Manifest): string {
   return `${isCustom ? '@kubernetes-models/prometheus-operator' : 'kubernetes-models'}/${apiVersion}`;
 }
 
-function nameOf(object: Manifest | undefined): string {
-  return `${object?.kind} ${object?.metadata.name}`;
+function nameOf(object: Manifest): string {
+  return `${object.kind} ${object.metadata.name}`;
 }

@@ -26,6 +26,7 @@ describe('examples/pre-commit', () => {
     chmodSync(hook, 0o755);
     mkdirSync(join(repository.folder, 'node_modules/.bin'), { recursive: true });
     symlinkSync(gatewayCommand, join(repository.folder, 'node_modules/.bin/version-gateway'));
+    mkdirSync(join(repository.folder, '.git/info'));
     writeFileSync(join(repository.folder, '.git/info/exclude'), 'node_modules\n');
     return repository;
   }

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { afterAll } from 'vitest';
 import { run } from '../../../gateway/process/cli/run.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 
@@ -41,11 +42,7 @@ export class Repository {
   /** Its files are committed, one commit after the other. */
   static of(...commits: readonly Files[]): Repository {
     const repository = new Repository();
-    repository.git('init', '-q', '-b', 'main');
-    for (const files of commits) {
-      repository.write(files);
-      repository.commit();
-    }
+    cpSync(committed(commits).folder, repository.folder, { recursive: true });
     return repository;
   }
 
@@ -71,6 +68,25 @@ export class Repository {
   async compat(args: readonly string[], around: Around = {}): Promise<Printed> {
     return compat(this.folder, args, around);
   }
+}
+
+const made = new Map<string, Repository>();
+
+afterAll(() => made.clear());
+
+/** A repository to copy. Many tests of a file begin with the same commits, and git starts three processes for the first of them. */
+function committed(commits: readonly Files[]): Repository {
+  const key = JSON.stringify(commits);
+  const same = made.get(key);
+  if (same) return same;
+  const repository = new Repository();
+  repository.git('init', '-q', '-b', 'main', '--template=');
+  for (const files of commits) {
+    repository.write(files);
+    repository.commit();
+  }
+  made.set(key, repository);
+  return repository;
 }
 
 export interface Around {
