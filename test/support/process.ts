@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { onTestFinished, type TestContext } from 'vitest';
+import { onTestFinished } from 'vitest';
 
 export interface Running {
   readonly child: ChildProcess;
@@ -12,13 +12,13 @@ export interface Running {
 
 /**
  * Starts a program of this project. Ends it and its child processes at the end of the test.
- * @param test needed by tests that run at the same time
+ * @param test needed by tests that run at the same time, or that share the program
  */
 export function run(
   command: string,
   args: readonly string[],
   env: Record<string, string> = {},
-  test: Pick<TestContext, 'onTestFinished'> = { onTestFinished },
+  test: { onTestFinished(close: () => Promise<void>): void } = { onTestFinished },
 ): Running {
   // In its own process group, so that its child processes are ended with it.
   const child = spawn(command, args, {

@@ -11,10 +11,11 @@ import { temporaryFolder } from '../../config/temporary.ts';
 import { fastLane } from '../../support/gateway.ts';
 import { coverTenDays } from '../../support/ledgerWith.ts';
 
-/** A backend that answers the paths that `knows` accepts 200, and all others 404. */
+/** A backend that answers the paths that `knows` accepts 200, and all others 404. `atEnd` gets the function that closes it. */
 export async function startBackend(
   knows: (path: string, req: IncomingMessage) => boolean | number,
   port = 0,
+  atEnd: (close: () => void) => void = onTestFinished,
 ): Promise<{ readonly url: string; readonly requests: IncomingMessage[] }> {
   const requests: IncomingMessage[] = [];
   const server = createServer((req, res) => {
@@ -23,7 +24,7 @@ export async function startBackend(
     res.statusCode = typeof known === 'number' ? known : known ? 200 : 404;
     req.resume().on('end', () => res.end('{}'));
   }).listen(port, '127.0.0.1');
-  onTestFinished(() => {
+  atEnd(() => {
     server.closeAllConnections();
     server.close();
   });

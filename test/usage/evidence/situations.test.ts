@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { runIn } from '../../process/cli/io.ts';
@@ -19,6 +19,8 @@ import { type Running, run } from '../../support/process.ts';
 
 const ended = { deprecation: '2026-01-01', sunset: '2026-02-01' };
 
+type AtEnd = (close: () => void | Promise<void>) => void;
+
 interface Served {
   readonly folder: string;
   readonly url: string;
@@ -33,8 +35,10 @@ function write(folder: string, routes: object, more: object = {}): void {
   writeFileSync(join(folder, 'routes.yaml'), stringify(document));
 }
 
-async function start(folder: string): Promise<Served> {
-  const { child, printed } = run(process.execPath, [gatewayMain, 'start', '--config', join(folder, 'routes.yaml')]);
+/** @param atEnd gets the function that ends the gateway */
+async function start(folder: string, atEnd: AtEnd = onTestFinished): Promise<Served> {
+  const args = [gatewayMain, 'start', '--config', join(folder, 'routes.yaml')];
+  const { child, printed } = run(process.execPath, args, {}, { onTestFinished: atEnd });
   const [, url = ''] = await printed(/listens on (http:\/\/127\.0\.0\.1:\d+)/);
   const [, admin = ''] = await printed(/http:\/\/(127\.0\.0\.1:\d+)\/readyz/);
   return { folder, url, admin, child };
@@ -128,57 +132,72 @@ describe('candidate:', () => {
   const isV2 = (path: string): boolean => /^\/v2\/cocktails/.test(path);
 
   /** A gateway whose ledger covers ten days and has recent requests of both versions. */
-  async function startUsed() {
-    const [v1, v2] = [(await startKnowing(isV1)).url, (await startKnowing(isV2)).url];
+  async function startUsed(atEnd: AtEnd = onTestFinished) {
+    const [v1, v2] = [(await startKnowing(isV1, 0, atEnd)).url, (await startKnowing(isV2, 0, atEnd)).url];
     const routes = { '/v1': v1, '/v2': { upstream: v2, prefix: 'forward' } };
     const folder = temporaryFolder();
     const more = { guard: { trial: '1s' } };
     write(folder, routes, more);
     coverTenDays(join(folder, 'usage.db'));
-    const gateway = await start(folder);
+    const gateway = await start(folder, atEnd);
     const post = { method: 'POST', body: JSON.stringify({ name: 'Negroni' }) };
     for (const path of ['/v1/drinks', '/v2/cocktails']) expect(await statusOf(gateway.url + path)).toBe(200);
     expect((await fetch(`${gateway.url}/v2/cocktails`, post)).status).toBe(200);
     return { gateway, v1, routes, more };
   }
 
-  it.each<[string, (used: Awaited<ReturnType<typeof startUsed>>) => object | Promise<object>, RegExp]>([
-    [
-      '`/v2` to a port where nothing listens',
-      async () => ({ '/v2': { upstream: await refusedUrl(), prefix: 'forward' } }),
-      /ECONNREFUSED/,
-    ],
-    ['`/v2` to the gateway itself', ({ gateway }) => ({ '/v2': gateway.url }), /this gateway itself/],
-    ["`/v2` to v1's backend", ({ v1 }) => ({ '/v2': { upstream: v1, prefix: 'forward' } }), /GET \/cocktails 404/],
-    [
-      '`prefix: forward` → `strip`',
-      ({ routes }) => ({ '/v2': { ...routes['/v2'], prefix: 'strip' } }),
-      /GET \/cocktails 404/,
-    ],
-    [
-      '`defaults.limits.body: 1`',
-      () => ({ defaults: { limits: { body: 1 } } }),
-      /\/v2 answers 413 to requests that it serves now/,
-    ],
-    [
-      '`gateway.base_path: /api`',
-      () => ({ gateway: { base_path: '/api' } }),
-      /\/v2 is answered 404 at its present paths/,
-    ],
-  ])('%s', async (_name, edit, reason) => {
-    const used = await startUsed();
-    const { gateway, routes, more } = used;
-    const { '/v2': v2 = routes['/v2'], ...others } = (await edit(used)) as Record<string, object>;
-    const file = join(temporaryFolder(), 'routes.yaml');
-    const candidate = { ...more, ...others };
-    write(dirname(file), { ...routes, '/v2': v2 }, candidate);
-    const check = await ask(gateway, 'check', file, '--against-running');
-    expect([check.code, check.stdout + check.stderr]).toEqual([1, expect.stringMatching(reason)]);
-    write(gateway.folder, { ...routes, '/v2': v2 }, candidate);
-    await eventually(async () =>
-      expect((await ask(gateway, 'status')).stdout).toMatch(/after an edit of the file (?:was rejected|was refused)/),
-    );
-    expect(await statusOf(`${gateway.url}/v2/cocktails`)).toBe(200);
+  // No edit is applied, so one gateway serves all these tests.
+  describe('an edit that is refused:', () => {
+    const refusal = /after an edit of the file (?:was rejected|was refused)/;
+    const closing: Parameters<AtEnd>[0][] = [];
+    let used: Awaited<ReturnType<typeof startUsed>>;
+    beforeAll(async () => {
+      used = await startUsed((close) => closing.push(close));
+    });
+    afterAll(async () => {
+      for (const close of closing.toReversed()) await close();
+    });
+    afterEach(async () => {
+      const { gateway, routes, more } = used;
+      write(gateway.folder, routes, more);
+      await eventually(async () => expect((await ask(gateway, 'status')).stdout).not.toMatch(refusal));
+    });
+
+    it.each<[string, (used: Awaited<ReturnType<typeof startUsed>>) => object | Promise<object>, RegExp]>([
+      [
+        '`/v2` to a port where nothing listens',
+        async () => ({ '/v2': { upstream: await refusedUrl(), prefix: 'forward' } }),
+        /ECONNREFUSED/,
+      ],
+      ['`/v2` to the gateway itself', ({ gateway }) => ({ '/v2': gateway.url }), /this gateway itself/],
+      ["`/v2` to v1's backend", ({ v1 }) => ({ '/v2': { upstream: v1, prefix: 'forward' } }), /GET \/cocktails 404/],
+      [
+        '`prefix: forward` → `strip`',
+        ({ routes }) => ({ '/v2': { ...routes['/v2'], prefix: 'strip' } }),
+        /GET \/cocktails 404/,
+      ],
+      [
+        '`defaults.limits.body: 1`',
+        () => ({ defaults: { limits: { body: 1 } } }),
+        /\/v2 answers 413 to requests that it serves now/,
+      ],
+      [
+        '`gateway.base_path: /api`',
+        () => ({ gateway: { base_path: '/api' } }),
+        /\/v2 is answered 404 at its present paths/,
+      ],
+    ])('%s', async (_name, edit, reason) => {
+      const { gateway, routes, more } = used;
+      const { '/v2': v2 = routes['/v2'], ...others } = (await edit(used)) as Record<string, object>;
+      const file = join(temporaryFolder(), 'routes.yaml');
+      const candidate = { ...more, ...others };
+      write(dirname(file), { ...routes, '/v2': v2 }, candidate);
+      const check = await ask(gateway, 'check', file, '--against-running');
+      expect([check.code, check.stdout + check.stderr]).toEqual([1, expect.stringMatching(reason)]);
+      write(gateway.folder, { ...routes, '/v2': v2 }, candidate);
+      await eventually(async () => expect((await ask(gateway, 'status')).stdout).toMatch(refusal));
+      expect(await statusOf(`${gateway.url}/v2/cocktails`)).toBe(200);
+    });
   });
 
   it('`plan NEW --store LEDGER` with a changed `base_path`', async () => {
