@@ -178,7 +178,8 @@ export const isMissing = (error: unknown): boolean => error instanceof Unreadabl
     const compilerOptions = { ...settings, skipLibCheck: false, noEmit: true };
     writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['uses.ts'] }));
     const compiler = join(process.cwd(), 'node_modules', '.bin', 'tsc');
-    expect(await shell(compiler, ['-p', consumer], consumer)).toBe('');
+    // Several checkers would each check the types that they share.
+    expect(await shell(compiler, ['-p', consumer, '--checkers', '1'], consumer)).toBe('');
   });
 
   it('can be embedded in another server', async () => {
