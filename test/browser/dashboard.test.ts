@@ -85,18 +85,6 @@ it('has no accessibility violation on any screen', async () => {
   });
 });
 
-it('fits every screen, logs nothing, and sends requests to its own origin only', async () => {
-  const { page, origin, requests, complaints } = await drawn();
-  await onEachScreen(page, async (screen, colorScheme) => {
-    await expectToFit(page, screen);
-    const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
-    expect(background).toBe(colorScheme === 'dark' ? 'rgb(20, 21, 23)' : 'rgb(251, 251, 250)');
-    expect(await brokenNames(page), screen).toEqual([]);
-  });
-  expect(complaints).toEqual([]);
-  expect(requests.filter((url) => !url.startsWith(`${origin}/`))).toEqual([]);
-});
-
 /** The names of clients that are broken elsewhere than after the colon. */
 async function brokenNames(page: Page): Promise<(string | null)[]> {
   const words = page.locator('#clients .unbroken');
@@ -148,8 +136,8 @@ function withProblems(shown: Scene): Partial<Scene> {
   };
 }
 
-// These tests only read. To load a page for each would take most of their time.
-describe('a page that nothing has changed', () => {
+// These tests do not change the data. To load a page for each would take most of their time.
+describe('a page whose data does not change', () => {
   const closing: (() => void | Promise<void>)[] = [];
   let visited: Visit;
   beforeAll(async () => {
@@ -246,27 +234,71 @@ describe('a page that nothing has changed', () => {
       expect(await page.locator(section).isVisible(), section).toBe(false);
     expect(await page.locator('.rename').count()).toBe(0);
   });
-});
 
-it('shows which clients would lose requests if the version were retired now', async () => {
-  const { page } = await drawn();
-  const plan = page.locator('#plan');
-  expect(await plan.locator('.answer').textContent()).toBe('5 clients of the last 7 days would lose requests.');
-  expect(await plan.locator('.summary').textContent()).toMatch(
-    /^\d clients would lose [\d,]+ of the [\d,]+ requests that backends answered in the last 7 days: .*Billing \(\d+\)/,
-  );
-  expect(await plan.locator('.facts dt').allTextContents()).toEqual(['Lost', 'Clients', 'Stay served']);
-  expect(await plan.locator('.facts small').allTextContents()).toEqual([
-    expect.stringMatching(/^\d+% of all, last 7 days$/),
-    expect.stringMatching(/^of \d+, last 7 days$/),
-    'last 7 days',
-  ]);
-  await page.getByRole('radio', { name: 'v0' }).check({ force: true });
-  await page.getByText('Yes, the tombstone of v0 may be removed.').waitFor();
-  expect(await page.locator('#verdict .reasons li').allTextContents()).toEqual([
-    '/v0 is retired, and no client called it in the last 7 days: its tombstone may be removed.',
-  ]);
-  expect(await page.locator('#plan-card').isVisible()).toBe(false);
+  it('fits every screen, logs nothing, and sends requests to its own origin only', async () => {
+    const { page, origin, requests, complaints } = visited;
+    await onEachScreen(page, async (screen, colorScheme) => {
+      await expectToFit(page, screen);
+      const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+      expect(background).toBe(colorScheme === 'dark' ? 'rgb(20, 21, 23)' : 'rgb(251, 251, 250)');
+      expect(await brokenNames(page), screen).toEqual([]);
+    });
+    await page.setViewportSize({ width: 1280, height: 720 });
+    await page.emulateMedia({ colorScheme: null });
+    expect(complaints).toEqual([]);
+    expect(requests.filter((url) => !url.startsWith(`${origin}/`))).toEqual([]);
+  });
+
+  // The remaining ones change what the page shows, and begin with a part of the page that no other one has changed.
+  it('sorts by the clicked column, and reverses the order on the second click', async () => {
+    const { page } = visited;
+    const head = page.getByRole('columnheader', { name: 'Client', exact: true });
+    const byRequests = await column(page, 1);
+    await head.getByRole('button').click();
+    expect(await head.getAttribute('aria-sort')).toBe('ascending');
+    const upwards = byRequests.toSorted((a, b) => a.localeCompare(b, 'en'));
+    expect(upwards).not.toEqual(byRequests);
+    // The gateway sorts the rows, so they arrive later.
+    await eventually(async () => expect(await column(page, 1)).toEqual(upwards));
+    await head.getByRole('button').click();
+    await eventually(async () => expect(await column(page, 1)).toEqual(upwards.toReversed()));
+  });
+
+  it('filters clients by a part of their name and by their migration state', async () => {
+    const { page } = visited;
+    await page.getByLabel('Filter').fill('kiosk');
+    await eventually(async () => expect(await column(page, 1)).toEqual(['x-client-id:kiosk-eu']));
+    expect(await row(page, 'kiosk').innerText()).toContain('v1 and v2');
+    await page.getByLabel('Filter').fill('');
+    await page.getByLabel('Clients to show').selectOption('Went back to v1');
+    const back = ['Orders (partner)x-client-id:partner-orders'];
+    await eventually(async () => expect(await column(page, 1)).toEqual(back));
+    await page.getByLabel('Clients to show').selectOption('v2 only');
+    await eventually(async () => expect(await column(page, 1)).toContain('x-client-id:web-shop'));
+    await page.getByLabel('Filter').fill('no such client');
+    await page.getByText('No client matches.').waitFor();
+  });
+
+  it('shows which clients would lose requests if the version were retired now', async () => {
+    const { page } = visited;
+    const plan = page.locator('#plan');
+    expect(await plan.locator('.answer').textContent()).toBe('5 clients of the last 7 days would lose requests.');
+    expect(await plan.locator('.summary').textContent()).toMatch(
+      /^\d clients would lose [\d,]+ of the [\d,]+ requests that backends answered in the last 7 days: .*Billing \(\d+\)/,
+    );
+    expect(await plan.locator('.facts dt').allTextContents()).toEqual(['Lost', 'Clients', 'Stay served']);
+    expect(await plan.locator('.facts small').allTextContents()).toEqual([
+      expect.stringMatching(/^\d+% of all, last 7 days$/),
+      expect.stringMatching(/^of \d+, last 7 days$/),
+      'last 7 days',
+    ]);
+    await page.getByRole('radio', { name: 'v0' }).check({ force: true });
+    await page.getByText('Yes, the tombstone of v0 may be removed.').waitFor();
+    expect(await page.locator('#verdict .reasons li').allTextContents()).toEqual([
+      '/v0 is retired, and no client called it in the last 7 days: its tombstone may be removed.',
+    ]);
+    expect(await page.locator('#plan-card').isVisible()).toBe(false);
+  });
 });
 
 it('shows why it is not known which clients would lose requests', async () => {
@@ -449,35 +481,6 @@ describe('the period of every number', () => {
     );
     expect(await page.locator('#trend').textContent()).not.toContain('zero on');
   });
-});
-
-it('sorts by the clicked column, and reverses the order on the second click', async () => {
-  const { page } = await drawn();
-  const head = page.getByRole('columnheader', { name: 'Client', exact: true });
-  const byRequests = await column(page, 1);
-  await head.getByRole('button').click();
-  expect(await head.getAttribute('aria-sort')).toBe('ascending');
-  const upwards = byRequests.toSorted((a, b) => a.localeCompare(b, 'en'));
-  expect(upwards).not.toEqual(byRequests);
-  // The gateway sorts the rows, so they arrive later.
-  await eventually(async () => expect(await column(page, 1)).toEqual(upwards));
-  await head.getByRole('button').click();
-  await eventually(async () => expect(await column(page, 1)).toEqual(upwards.toReversed()));
-});
-
-it('filters clients by a part of their name and by their migration state', async () => {
-  const { page } = await drawn();
-  await page.getByLabel('Filter').fill('kiosk');
-  await eventually(async () => expect(await column(page, 1)).toEqual(['x-client-id:kiosk-eu']));
-  expect(await row(page, 'kiosk').innerText()).toContain('v1 and v2');
-  await page.getByLabel('Filter').fill('');
-  await page.getByLabel('Clients to show').selectOption('Went back to v1');
-  const back = ['Orders (partner)x-client-id:partner-orders'];
-  await eventually(async () => expect(await column(page, 1)).toEqual(back));
-  await page.getByLabel('Clients to show').selectOption('v2 only');
-  await eventually(async () => expect(await column(page, 1)).toContain('x-client-id:web-shop'));
-  await page.getByLabel('Filter').fill('no such client');
-  await page.getByText('No client matches.').waitFor();
 });
 
 it('shows the first route of a client, and keeps the others open when rows are updated', async () => {
