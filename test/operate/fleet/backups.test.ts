@@ -13,7 +13,6 @@ import {
   expectNoYes,
   expectYes,
   type Fleet,
-  kill,
   setBack,
   waitForState,
 } from './coveredFleet.ts';
@@ -39,7 +38,7 @@ async function startServer(options?: Parameters<typeof startPostgres>[0]): Promi
 async function startBehindProxy(primary: PostgresServer) {
   const fleet = await createFleet(primary);
   const { proxy, store } = await behindProxy(primary, fleet);
-  const [one, two] = [await fleet.start('gw-1', { store }), await fleet.start('gw-2', { store })];
+  const [one, two] = [await fleet.startHere('gw-1', { store }), await fleet.startHere('gw-2', { store })];
   await expectYes(one, fleet);
   return { fleet, proxy, store, one, two };
 }
@@ -57,14 +56,14 @@ async function caughtUp(primary: PostgresServer, standby: PostgresServer): Promi
 /** A fleet without gateways, whose store was restored from a dump. A call came after the dump, and its ledger file is lost, too. */
 async function restoreWithoutLastCall(): Promise<Fleet> {
   const fleet = await createFleet(server);
-  const one = await fleet.start('gw-1');
+  const one = await fleet.startHere('gw-1');
   await expectYes(one, fleet);
-  await kill(one, 'SIGTERM');
+  await one.stop();
   await waitForState(fleet.store, 'gw-1', 'left_at IS NOT NULL');
   const restore = await dump(fleet.store, { recreate: true });
-  const two = await fleet.start('gw-1', { folder: one.folder });
+  const two = await fleet.startHere('gw-1', { folder: one.folder });
   await call(two);
-  await kill(two, 'SIGTERM');
+  await two.stop();
   await waitForState(fleet.store, 'gw-1', 'left_at IS NOT NULL');
   await restore();
   return fleet;
@@ -116,7 +115,7 @@ describe('no yes', () => {
     const primary = await startServer();
     const { fleet, proxy, store, one, two } = await startBehindProxy(primary);
     const leave = async (gateway: typeof two) => {
-      await kill(gateway, 'SIGTERM');
+      await gateway.stop();
       await waitForState(fleet.store, 'gw-2', 'left_at IS NOT NULL');
     };
     await leave(two);
@@ -124,7 +123,7 @@ describe('no yes', () => {
     proxy.cut();
     await caughtUp(primary, standby);
     link.cut();
-    const again = await fleet.start('gw-2', { folder: two.folder });
+    const again = await fleet.startHere('gw-2', { folder: two.folder });
     await call(again);
     await leave(again);
     await waitForState(fleet.store, 'gw-1', `heard < now() - interval '5 s'`);
@@ -148,7 +147,7 @@ describe('no yes', () => {
 
   it('after a restore from a dump that was made while no gateway ran, with new gateways', async () => {
     const fleet = await restoreWithoutLastCall();
-    await expectNoYes(await fleet.start('gw-1'), fleet, movedUnseen);
+    await expectNoYes(await fleet.startHere('gw-1'), fleet, movedUnseen);
   });
 
   it('after such a restore, if the first heartbeat of the new gateway is late', async () => {
@@ -158,7 +157,7 @@ describe('no yes', () => {
     const heartbeats = new Client({ connectionString: fleet.store });
     await heartbeats.connect();
     await heartbeats.query(`BEGIN; LOCK TABLE ${schemaName}.gateways IN EXCLUSIVE MODE`);
-    const gateway = await fleet.start('gw-1', { fleet: { start: 'serve', silent_after: '1m' } });
+    const gateway = await fleet.startHere('gw-1', { fleet: { start: 'serve', silent_after: '1m' } });
     await call(gateway, 'v2');
     const isSent = async () => (await writers()).length > before;
     // If the counts do not wait for the heartbeat, they usually arrive within one second.
@@ -191,14 +190,14 @@ describe('still a yes', () => {
 
   it('after the store was moved by a dump while all gateways were stopped, with their files', async () => {
     const fleet = await createFleet(server);
-    const [one, two] = [await fleet.start('gw-1'), await fleet.start('gw-2')];
+    const [one, two] = [await fleet.startHere('gw-1'), await fleet.startHere('gw-2')];
     await expectYes(one, fleet);
     for (const gateway of [one, two]) await call(gateway, 'v2');
-    for (const gateway of [one, two]) await kill(gateway, 'SIGTERM');
+    for (const gateway of [one, two]) await gateway.stop();
     const restore = await dump(fleet.store, { recreate: true });
     await restore();
-    const again = await fleet.start('gw-1', { folder: one.folder });
-    await fleet.start('gw-2', { folder: two.folder });
+    const again = await fleet.startHere('gw-1', { folder: one.folder });
+    await fleet.startHere('gw-2', { folder: two.folder });
     await expectYes(again, fleet);
     expect(await lostCounts(server, fleet)).toEqual([]);
   });

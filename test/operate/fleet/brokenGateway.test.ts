@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
-import { ask, type FleetGateway, startFleetGateway, writeMountedRoutes } from './fleetGateway.ts';
+import { ask, startFleetGateway, writeMountedRoutes } from './fleetGateway.ts';
+import { startGatewayHere } from './gatewayHere.ts';
 import { query } from './startMember.ts';
 
 // One gateway of a fleet fails. Another one must not report then that a version may be retired or stopped.
@@ -17,8 +18,8 @@ afterAll(() => server.stop());
 
 async function startTwo(routes: Readonly<Record<string, unknown>>) {
   const store = await server.database();
-  const start = (name: string): Promise<FleetGateway> => startFleetGateway({ store, name, routes });
-  const [one, two] = [await start('gw-1'), await start('gw-2')];
+  const one = await startGatewayHere({ store, name: 'gw-1', routes });
+  const two = await startFleetGateway({ store, name: 'gw-2', routes });
   await eventually(async () => expect((await ask(one, 'fleet')).stdout).toMatch(/gw-2 +heard/));
   return { store, one, two };
 }

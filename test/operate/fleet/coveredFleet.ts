@@ -13,7 +13,8 @@ import { eventually } from '../../support/eventually.ts';
 import { day, ledgerWith, row } from '../../support/ledgerWith.ts';
 import type { PostgresServer } from '../../support/postgres.ts';
 import { startTcpProxy } from '../../support/tcpProxy.ts';
-import { ask, type FleetGateway, startFleetGateway } from './fleetGateway.ts';
+import { ask, type FleetGateway, type ServingGateway, startFleetGateway } from './fleetGateway.ts';
+import { type GatewayHere, startGatewayHere } from './gatewayHere.ts';
 import { query } from './startMember.ts';
 
 // A fleet whose store covers two days without a call of /v1, and what each place answers that is asked whether /v1 may end.
@@ -25,7 +26,10 @@ export interface Fleet {
   readonly routes: Readonly<Record<string, unknown>>;
   readonly upstream: string;
   readonly backend: Backend;
+  /** Starts a process, for a gateway that dies, hangs, or has workers or a clock of its own. */
   start(name: string, options?: Partial<Parameters<typeof startFleetGateway>[0]>): Promise<FleetGateway>;
+  /** Starts a gateway in this process, in a fraction of the CPU time. */
+  startHere(name: string, options?: Partial<Parameters<typeof startGatewayHere>[0]>): Promise<GatewayHere>;
 }
 
 /** A store whose ledger covers two days without a call of /v1. `script`: what the backend answers. */
@@ -45,6 +49,7 @@ export async function createFleet(server: Pick<PostgresServer, 'store'>, script:
     upstream,
     backend,
     start: (name, options = {}) => startFleetGateway({ store, name, routes, settings, ...options }),
+    startHere: (name, options = {}) => startGatewayHere({ store, name, routes, settings, ...options }),
   };
 }
 
@@ -58,7 +63,7 @@ export async function behindProxy(
   return { proxy, store: store.replace(`:${port}/`, `:${proxy.port}/`) };
 }
 
-export async function call({ port }: Pick<FleetGateway, 'port'>, version = 'v1'): Promise<void> {
+export async function call({ port }: Pick<ServingGateway, 'port'>, version = 'v1'): Promise<void> {
   const response = await fetch(`http://127.0.0.1:${port}/${version}/drinks`, { headers: { 'user-agent': 'shop' } });
   expect(response.status).toBe(200);
   await response.text();
@@ -71,7 +76,7 @@ type CommandResult = Awaited<ReturnType<typeof ask>>;
  * @param check gets the answer of `can-retire`. If it throws, no other place is asked: that takes ten times as much CPU time.
  */
 export async function answersOf(
-  gateway: FleetGateway,
+  gateway: ServingGateway,
   { store, routes }: Fleet,
   check: (canRetire: CommandResult) => void = () => {},
 ) {
@@ -102,7 +107,7 @@ export async function answersOf(
   return { canRetire, guard, plan, planOfStore, planOfFile, wait };
 }
 
-export async function expectYes(gateway: FleetGateway, fleet: Fleet): Promise<void> {
+export async function expectYes(gateway: ServingGateway, fleet: Fleet): Promise<void> {
   await eventually(async () => {
     // Its backend is in use until it is retired.
     const { wait: _wait, ...answers } = await answersOf(gateway, fleet, ({ code }) => expect(code).toBe(0));
@@ -111,7 +116,7 @@ export async function expectYes(gateway: FleetGateway, fleet: Fleet): Promise<vo
 }
 
 /** Expects that no place says yes. `because`: the reason that `can-retire` prints. */
-export async function expectNoYes(gateway: FleetGateway, fleet: Fleet, because: RegExp): Promise<void> {
+export async function expectNoYes(gateway: ServingGateway, fleet: Fleet, because: RegExp): Promise<void> {
   const answers = await answersOf(gateway, fleet, ({ stdout }) => expect(stdout).toMatch(because));
   for (const [place, { code, stdout, stderr }] of Object.entries(answers))
     expect(code, `${place}: ${stdout}${stderr}`).not.toBe(0);

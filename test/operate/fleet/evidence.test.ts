@@ -22,7 +22,8 @@ import {
   settings,
   waitForState,
 } from './coveredFleet.ts';
-import { ask, type FleetGateway, startFleetGateway, startProcess, writeMountedRoutes } from './fleetGateway.ts';
+import { ask, type ServingGateway, startProcess, writeMountedRoutes } from './fleetGateway.ts';
+import { startGatewayHere } from './gatewayHere.ts';
 import { query } from './startMember.ts';
 
 // The situations of a fleet in which calls of /v1 cannot be known. In each of them, no command and no guard may say yes. Before each of
@@ -36,7 +37,7 @@ afterAll(() => server.stop());
 
 it('usage names another gateway that has a worker that does not answer', async () => {
   const fleet = await createFleet(server);
-  const one = await fleet.start('gw-1');
+  const one = await fleet.startHere('gw-1');
   const workers = {
     gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s', workers: 2, worker_timeout: '10m' },
   };
@@ -59,7 +60,7 @@ it('usage names another gateway that has a worker that does not answer', async (
 describe('no yes', () => {
   it('while the clock of a gateway is 20 s ahead and v1 is called through it', async () => {
     const fleet = await createFleet(server);
-    const one = await fleet.start('gw-1');
+    const one = await fleet.startHere('gw-1');
     // More than the 20 s of the name, because the answers take some seconds on a busy machine.
     const two = await fleet.start('gw-2', { clockOffset: 120_000 });
     await expectYes(one, fleet);
@@ -74,14 +75,14 @@ describe('no yes', () => {
 
   it('after all gateways stopped, the store was restored from a dump of some seconds ago, and all started', async () => {
     const fleet = await createFleet(server);
-    const [one, two] = [await fleet.start('gw-1'), await fleet.start('gw-2')];
+    const [one, two] = [await fleet.startHere('gw-1'), await fleet.startHere('gw-2')];
     await expectYes(one, fleet);
     const restore = await dump(fleet.store);
     await call(two);
-    await Promise.all([one, two].map((gateway) => kill(gateway, 'SIGTERM')));
+    await Promise.all([one, two].map((gateway) => gateway.stop()));
     await restore();
-    const again = await fleet.start('gw-1', { folder: one.folder });
-    await fleet.start('gw-2', { folder: two.folder });
+    const again = await fleet.startHere('gw-1', { folder: one.folder });
+    await fleet.startHere('gw-2', { folder: two.folder });
     await expectNoYes(again, fleet, setBack);
     await call(again, 'v2');
     await expectNoYes(again, fleet, setBack);
@@ -92,13 +93,13 @@ describe('no yes', () => {
 
   it('after the same with new gateways, and fleet forget of the old ones', async () => {
     const fleet = await createFleet(server);
-    const one = await fleet.start('gw-1');
+    const one = await fleet.startHere('gw-1');
     await expectYes(one, fleet);
     const restore = await dump(fleet.store);
     await call(one);
-    await kill(one, 'SIGTERM');
+    await one.stop();
     await restore();
-    const two = await fleet.start('gw-2');
+    const two = await fleet.startHere('gw-2');
     await waitForState(fleet.store, 'gw-1', `heard < now() - interval '5 s'`);
     expect(await ask(two, 'fleet', 'forget', 'gw-1', '--reason', 'replaced')).toMatchObject({ code: 0 });
     await expectNoYes(two, fleet, /Gateway gw-1 is gone/);
@@ -106,7 +107,7 @@ describe('no yes', () => {
 
   it('at any time after the store was set back while gateways run and are idle', async () => {
     const fleet = await createFleet(server);
-    const [one, two] = [await fleet.start('gw-1'), await fleet.start('gw-2')];
+    const [one, two] = [await fleet.startHere('gw-1'), await fleet.startHere('gw-2')];
     await expectYes(one, fleet);
     const restore = await dump(fleet.store);
     await call(two);
@@ -121,7 +122,7 @@ describe('no yes', () => {
   ])('after a gateway served v1 without the store, died with its disk %s', async (_end, command) => {
     const fleet = await createFleet(server);
     const { proxy, store } = await behindProxy(server, fleet);
-    const one = await fleet.start('gw-1');
+    const one = await fleet.startHere('gw-1');
     const two = await fleet.start('gw-2', { store });
     await expectYes(one, fleet);
     proxy.cut();
@@ -154,12 +155,12 @@ describe('no yes', () => {
   ])('because a gateway %s while it cannot reach the store serves nobody', async (_name, left) => {
     const fleet = await createFleet(server);
     const { proxy, store } = await behindProxy(server, fleet);
-    const one = await fleet.start('gw-1');
+    const one = await fleet.startHere('gw-1');
     let folder = temporaryFolder();
     if (left) {
-      const two = await fleet.start('gw-2', { store });
+      const two = await fleet.startHere('gw-2', { store });
       ({ folder } = two);
-      await kill(two, 'SIGTERM');
+      await two.stop();
       await waitForState(fleet.store, 'gw-2', 'left_at IS NOT NULL');
     }
     proxy.cut();
@@ -175,13 +176,13 @@ describe('no yes', () => {
 
   it('with fleet.start: serve and without fleet.members', async () => {
     const fleet = await createFleet(server);
-    const one = await fleet.start('gw-1', { fleet: { start: 'serve' } });
+    const one = await fleet.startHere('gw-1', { fleet: { start: 'serve' } });
     await expectNoYes(one, fleet, /With fleet\.start: serve, .*fleet\.members is not set/);
   });
 
   it('after a gateway whose clock is 40 days behind has left', async () => {
     const fleet = await createFleet(server);
-    const one = await fleet.start('gw-1');
+    const one = await fleet.startHere('gw-1');
     await expectYes(one, fleet);
     const two = await fleet.start('gw-2', { clockOffset: -40 * day });
     await call(two);
@@ -192,13 +193,13 @@ describe('no yes', () => {
     await waitForState(fleet.store, 'gw-2', 'left_at IS NOT NULL');
     await eventually(() => expectNoYes(one, fleet, /Gateway gw-2 ran with a wrong clock/));
     // Its next start, with a right clock, changes nothing.
-    await fleet.start('gw-2', { folder: two.folder });
+    await fleet.startHere('gw-2', { folder: two.folder });
     await expectNoYes(one, fleet, /Gateway gw-2 ran with a wrong clock|The usage ledger begins at/);
   });
 
   it('after kill -9 of a gateway whose disk was full, and a restart with space', async () => {
     const fleet = await createFleet(server);
-    const [one, two] = [await fleet.start('gw-1'), await fleet.start('gw-2')];
+    const [one, two] = [await fleet.startHere('gw-1'), await fleet.start('gw-2')];
     await expectYes(one, fleet);
     // Nothing can be written to the ledger file.
     const lock = new DatabaseSync(join(two.folder, 'usage.db'));
@@ -210,7 +211,7 @@ describe('no yes', () => {
     await two.printed(/cannot be written/);
     await kill(two, 'SIGKILL');
     lock.close();
-    await fleet.start('gw-2', { folder: two.folder });
+    await fleet.startHere('gw-2', { folder: two.folder });
     await eventually(() => expectNoYes(one, fleet, /Gateway gw-2 ended without sending its last counts/));
   });
 
@@ -220,11 +221,11 @@ describe('no yes', () => {
     await expectYes(one, fleet);
     await call(one);
     await kill(one, 'SIGKILL');
-    const again = await fleet.start('gw-1', { folder: one.folder });
+    const again = await fleet.startHere('gw-1', { folder: one.folder });
     await expectNoYes(again, fleet, /Gateway gw-1 ended without sending its last counts/);
     // A restart that ends cleanly does not make it known.
-    await kill(again, 'SIGTERM');
-    const third = await fleet.start('gw-1', { folder: one.folder });
+    await again.stop();
+    const third = await fleet.startHere('gw-1', { folder: one.folder });
     await expectNoYes(third, fleet, /Gateway gw-1 ended without sending its last counts/);
   });
 
@@ -232,7 +233,7 @@ describe('no yes', () => {
     const fleet = await createFleet(server);
     const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s', workers: 2 };
     const one = await fleet.start('gw-1', { settings: { ...settings, gateway } });
-    const two = await fleet.start('gw-2');
+    const two = await fleet.startHere('gw-2');
     await expectYes(two, fleet);
     const losses = () => query(fleet.store, `SELECT version, reason FROM ${schemaName}.losses`);
     // A worker that has just passed on its counts loses nothing.
@@ -251,7 +252,7 @@ describe('no yes', () => {
   it('while a gateway is silent with unsent calls of v1, and usage names it', async () => {
     const fleet = await createFleet(server);
     const { proxy, store } = await behindProxy(server, fleet);
-    const one = await fleet.start('gw-1');
+    const one = await fleet.startHere('gw-1');
     const two = await fleet.start('gw-2', { store });
     const usage = async (...where: string[]) => (await runIn('.', ['usage', '/v1', '--since', '1h', ...where])).stdout;
     await expectYes(one, fleet);
@@ -274,8 +275,8 @@ describe('no yes', () => {
 it('a version is not safe to stop while another gateway serves other versions from its backend', async () => {
   const { store, upstream, routes } = await createFleet(server);
   const retired = { ...routes, '/v1': { ...(routes['/v1'] as object), retired: true }, '/v2': 'http://127.0.0.1:1' };
-  const one = await startFleetGateway({ store, name: 'gw-1', routes: retired, settings });
-  const three = await startFleetGateway({
+  const one = await startGatewayHere({ store, name: 'gw-1', routes: retired, settings });
+  const three = await startGatewayHere({
     store,
     name: 'gw-3',
     routes: { '/v2': upstream, '/v3': upstream },
@@ -286,25 +287,25 @@ it('a version is not safe to stop while another gateway serves other versions fr
   await eventually(async () =>
     expect(await wait()).toMatchObject({ code: 1, stderr: expect.stringContaining(`gw-3 uses ${address} for /v2`) }),
   );
-  await kill(three, 'SIGTERM');
+  await three.stop();
   await eventually(async () => expect(await wait()).toMatchObject({ code: 0 }));
 });
 
 it('a version is not safe to stop with fleet.start: serve and without fleet.members', async () => {
   const { store, routes } = await createFleet(server);
   const retired = { ...routes, '/v1': { ...(routes['/v1'] as object), retired: true } };
-  const wait = (gateway: FleetGateway) => ask(gateway, 'status', '--wait', '/v1', '--timeout', '1s');
-  const one = await startFleetGateway({
+  const wait = (gateway: ServingGateway) => ask(gateway, 'status', '--wait', '/v1', '--timeout', '1s');
+  const one = await startGatewayHere({
     store,
     name: 'gw-1',
     routes: { ...retired, '/v2': 'http://127.0.0.1:1' },
     settings,
   });
   await eventually(async () => expect(await wait(one)).toMatchObject({ code: 0 }));
-  await kill(one, 'SIGTERM');
+  await one.stop();
   const { folder } = one;
   const options = { store, name: 'gw-1', routes: { ...retired, '/v2': 'http://127.0.0.1:1' }, settings, folder };
-  const again = await startFleetGateway({ ...options, fleet: { start: 'serve' } });
+  const again = await startGatewayHere({ ...options, fleet: { start: 'serve' } });
   const expected = {
     code: 3,
     stderr: expect.stringMatching(/: gateways that are not known \(fleet.start is serve,[^,]*$/),
@@ -317,8 +318,8 @@ describe('still a yes', () => {
     const fleet = await createFleet(server);
     const routes = { ...fleet.routes, '/v1': { ...(fleet.routes['/v1'] as object), retired: true } };
     const ignoring = { ...settings, retire: { ...settings.retire, ignore_clients: ['probe'] } };
-    const one = await fleet.start('gw-1', { routes, settings: ignoring });
-    await fleet.start('gw-2', { routes, settings: ignoring });
+    const one = await fleet.startHere('gw-1', { routes, settings: ignoring });
+    await fleet.startHere('gw-2', { routes, settings: ignoring });
     await waitForState(fleet.store, 'gw-2', 'ready');
     const knock = async (client: string) => {
       const init = { headers: { 'x-client-id': client } };
@@ -341,8 +342,8 @@ describe('still a yes', () => {
     await call(one, 'v2');
     await kill(one, 'SIGTERM');
     proxy.restore();
-    const again = await fleet.start('gw-1', { store, folder: one.folder });
-    await fleet.start('gw-2', { store, folder: two.folder });
+    const again = await fleet.startHere('gw-1', { store, folder: one.folder });
+    await fleet.startHere('gw-2', { store, folder: two.folder });
     await expectYes(again, fleet);
   });
 });

@@ -7,12 +7,15 @@ import { runIn } from '../../process/cli/io.ts';
 import { gatewayMain } from '../../support/gatewayMain.ts';
 import { type Running, run } from '../../support/process.ts';
 
-export interface FleetGateway extends Running {
+export interface ServingGateway {
   readonly port: number;
   /** `127.0.0.1:port` */
   readonly admin: string;
   readonly folder: string;
 }
+
+/** A gateway with a process of its own. */
+export interface FleetGateway extends Running, ServingGateway {}
 
 /** What a test does at its end. */
 type End = Pick<TestContext, 'onTestFinished'>;
@@ -88,11 +91,11 @@ export function writeMountedRoutes(
 }
 
 /** Runs a command against the admin listener of a gateway. */
-export function ask({ admin }: Pick<FleetGateway, 'admin'>, ...args: string[]) {
+export function ask({ admin }: Pick<ServingGateway, 'admin'>, ...args: string[]) {
   return runIn('.', [...args, '--admin', admin]);
 }
 
-export async function readyz({ admin }: Pick<FleetGateway, 'admin'>) {
+export async function readyz({ admin }: Pick<ServingGateway, 'admin'>) {
   const response = await fetch(`http://${admin}/readyz`);
   return { status: response.status, body: (await response.json()) as { ready: boolean; reason?: string } };
 }

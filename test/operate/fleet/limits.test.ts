@@ -11,7 +11,8 @@ import { okAnswer, startBackend } from '../../support/backend.ts';
 import { eventually } from '../../support/eventually.ts';
 import { day, ledgerWith, row } from '../../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
-import { ask, startFleetGateway } from './fleetGateway.ts';
+import { ask } from './fleetGateway.ts';
+import { startGatewayHere } from './gatewayHere.ts';
 import { query } from './startMember.ts';
 
 let server: PostgresServer;
@@ -28,7 +29,7 @@ it('each gateway refuses a limit by the requests to the others, and plan reads t
   await postgres.close();
   const { url: upstream } = await startBackend(() => okAnswer);
   const routes = { '/v1': upstream, '/v2': upstream };
-  const start = (name: string) => startFleetGateway({ store, name, routes });
+  const start = (name: string) => startGatewayHere({ store, name, routes });
   const [first, second] = [await start('gw-1'), await start('gw-2')];
   const send = { method: 'POST', body: 'x'.repeat(5000) };
   const response = await fetch(`http://127.0.0.1:${first.port}/v1/drinks`, send);

@@ -18,7 +18,7 @@ import {
   kill,
   waitForState,
 } from './coveredFleet.ts';
-import type { FleetGateway } from './fleetGateway.ts';
+import type { GatewayHere } from './gatewayHere.ts';
 import { query } from './startMember.ts';
 
 // A gateway proves only what it remembers itself. What other gateways have counted since then may be missing in a restored store.
@@ -29,19 +29,19 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-async function stop(gateway: FleetGateway, name: string, { store }: Fleet): Promise<void> {
-  await kill(gateway, 'SIGTERM');
+async function stop(gateway: GatewayHere, name: string, { store }: Fleet): Promise<void> {
+  await gateway.stop();
   await waitForState(store, name, 'left_at IS NOT NULL');
 }
 
 /** A gateway that serves one call of /v1 and leaves. */
-async function callOnce(fleet: Fleet, name: string, options?: Parameters<Fleet['start']>[1]): Promise<void> {
-  const gateway = await fleet.start(name, options);
+async function callOnce(fleet: Fleet, name: string, options?: Parameters<Fleet['startHere']>[1]): Promise<void> {
+  const gateway = await fleet.startHere(name, options);
   await call(gateway);
   await stop(gateway, name, fleet);
 }
 
-async function expectNeverYes(gateway: FleetGateway, fleet: Fleet): Promise<void> {
+async function expectNeverYes(gateway: GatewayHere, fleet: Fleet): Promise<void> {
   for (const [place, { code, stdout, stderr }] of Object.entries(await answersOf(gateway, fleet)))
     expect(code, `${place}: ${stdout}${stderr}`).not.toBe(0);
 }
@@ -49,23 +49,23 @@ async function expectNeverYes(gateway: FleetGateway, fleet: Fleet): Promise<void
 describe('no yes after a restore from a dump', () => {
   it('if only a gateway has started that did not run after the dump', async () => {
     const fleet = await createFleet(server);
-    const [one, two] = [await fleet.start('gw-1'), await fleet.start('gw-2')];
+    const [one, two] = [await fleet.startHere('gw-1'), await fleet.startHere('gw-2')];
     await expectYes(one, fleet);
     await stop(two, 'gw-2', fleet);
     await stop(one, 'gw-1', fleet);
     const restore = await dump(fleet.store, { recreate: true });
     await callOnce(fleet, 'gw-1', { folder: one.folder });
     await restore();
-    const third = await fleet.start('gw-2', { folder: two.folder });
+    const third = await fleet.startHere('gw-2', { folder: two.folder });
     await eventually(() => expectNoYes(third, fleet, /gw-1/));
-    await fleet.start('gw-1', { folder: one.folder });
+    await fleet.startHere('gw-1', { folder: one.folder });
     await eventually(() => expectNoYes(third, fleet, /The shared store was set back/));
   });
 
   it('if a gateway was cut off from before the dump until after the restore', async () => {
     const fleet = await createFleet(server);
     const { proxy, store } = await behindProxy(server, fleet);
-    const one = await fleet.start('gw-1', { store });
+    const one = await fleet.startHere('gw-1', { store });
     await expectYes(one, fleet);
     proxy.cut();
     const restore = await dump(fleet.store, { recreate: true });
@@ -77,7 +77,7 @@ describe('no yes after a restore from a dump', () => {
 
   it('before any gateway has compared the store', async () => {
     const fleet = await createFleet(server);
-    const one = await fleet.start('gw-1');
+    const one = await fleet.startHere('gw-1');
     await expectYes(one, fleet);
     await stop(one, 'gw-1', fleet);
     const restore = await dump(fleet.store, { recreate: true });
@@ -93,26 +93,26 @@ describe('no yes after a restore from a dump', () => {
     const fleet = await createFleet(server);
     const { proxy, store } = await behindProxy(server, fleet);
     const slow = { fleet: { silent_after: '12s' } };
-    const one = await fleet.start('gw-1', { store, ...slow });
+    const one = await fleet.startHere('gw-1', { store, ...slow });
     await expectYes(one, fleet);
     proxy.cut();
-    await kill(one, 'SIGTERM');
+    await one.stop();
     const restore = await dump(fleet.store, { recreate: true });
     await callOnce(fleet, 'gw-3', slow);
     await restore();
     // It serves once the other one is silent.
-    const four = await fleet.start('gw-4', slow);
+    const four = await fleet.startHere('gw-4', slow);
     await expectNeverYes(four, fleet);
     await eventually(() => expectNoYes(four, fleet, /The shared store was moved, restored or promoted/));
     proxy.restore();
-    await fleet.start('gw-1', { store, folder: one.folder, ...slow });
+    await fleet.startHere('gw-1', { store, folder: one.folder, ...slow });
     await eventually(() => expectNoYes(four, fleet, /The shared store was moved, restored or promoted/));
   });
 });
 
 it('no yes if the store is lost while a gateway takes its lasting id', async () => {
   const fleet = await createFleet(server);
-  const one = await fleet.start('gw-1');
+  const one = await fleet.startHere('gw-1');
   await expectYes(one, fleet);
   const folder = temporaryFolder();
   const lock = new DatabaseSync(join(folder, 'usage.db'));

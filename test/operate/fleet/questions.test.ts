@@ -15,7 +15,8 @@ import { temporaryFolder } from '../../config/temporary.ts';
 import { eventually } from '../../support/eventually.ts';
 import { day, ledgerWith, row } from '../../support/ledgerWith.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
-import { type FleetGateway, quick, startFleetGateway, writeMountedRoutes } from './fleetGateway.ts';
+import { quick, type ServingGateway, startFleetGateway, writeMountedRoutes } from './fleetGateway.ts';
+import { startGatewayHere } from './gatewayHere.ts';
 import { gatewayRow } from './gatewayRow.ts';
 import { query } from './startMember.ts';
 
@@ -67,7 +68,7 @@ interface TwoOptions {
   readonly end?: Pick<TestContext, 'onTestFinished'>;
 }
 
-/** Two gateways whose ledger covers two days without a call of the versions. The second one has two workers. */
+/** Two gateways whose ledger covers two days without a call of the versions. The second one is a process with two workers. */
 async function startTwo({ heartbeat = quick.heartbeat, clockFile, end }: TwoOptions = {}) {
   const store = await server.store();
   const { file, ledger } = ledgerWith([row('v9', 'user-agent:curl', Date.now())], Date.now() - 2 * day);
@@ -84,7 +85,7 @@ async function startTwo({ heartbeat = quick.heartbeat, clockFile, end }: TwoOpti
   };
   const gateway = { listen: '127.0.0.1:0', admin: '127.0.0.1:0', drain: '1s' };
   const [one, two] = await Promise.all([
-    startFleetGateway({ store, name: 'gw-1', routes, settings: { ...settings, gateway }, fleet }, end),
+    startGatewayHere({ store, name: 'gw-1', routes, settings: { ...settings, gateway }, fleet }, end),
     startFleetGateway(
       {
         store,
@@ -112,11 +113,11 @@ interface Answer {
   readonly notes: readonly { readonly code: string; readonly text: string }[];
 }
 
-async function verdictOf({ admin }: FleetGateway, version: string): Promise<Answer> {
+async function verdictOf({ admin }: ServingGateway, version: string): Promise<Answer> {
   return (await (await fetch(`http://${admin}/api/versions/${version}/retirement`)).json()) as Answer;
 }
 
-async function call({ port }: FleetGateway, version: string, client = 'shop'): Promise<void> {
+async function call({ port }: ServingGateway, version: string, client = 'shop'): Promise<void> {
   const response = await fetch(`http://127.0.0.1:${port}/${version}/drinks`, { headers: { 'user-agent': client } });
   expect(response.status).toBe(200);
   await response.text();

@@ -9,10 +9,12 @@ import {
   type FleetGateway,
   quick,
   readyz,
+  type ServingGateway,
   startFleetGateway,
   startProcess,
   writeMountedRoutes,
 } from './fleetGateway.ts';
+import { type GatewayHere, startGatewayHere } from './gatewayHere.ts';
 import { query } from './startMember.ts';
 
 let server: PostgresServer;
@@ -29,38 +31,35 @@ const third = { ...served, '/v3': upstream };
 // Longer than a busy machine needs to start a process.
 const slow = 120_000;
 
-async function startThree(store: string, routes: Readonly<Record<string, unknown>>): Promise<FleetGateway[]> {
-  const names = ['gw-1', 'gw-2', 'gw-3'];
-  const gateways = await Promise.all(names.map((name) => startFleetGateway({ store, name, routes })));
-  await eventually(async () => expect(await statesSeenBy(gateways[0])).toEqual(names.map((name) => `${name} heard`)));
-  return gateways;
+/** Waits until each gateway of a new fleet is heard. */
+async function allHeard(one: ServingGateway, ...names: readonly string[]): Promise<void> {
+  await eventually(async () => expect(await statesSeenBy(one)).toEqual(names.map((name) => `${name} heard`)));
 }
 
 /** gw-1, once the store has its configuration. A gateway is ready a moment before that. */
-async function startAccepted(store: string, routes: Readonly<Record<string, unknown>>): Promise<FleetGateway> {
-  const one = await startFleetGateway({ store, name: 'gw-1', routes });
+async function startAccepted(store: string, routes: Readonly<Record<string, unknown>>): Promise<GatewayHere> {
+  const one = await startGatewayHere({ store, name: 'gw-1', routes });
   await eventually(async () =>
     expect(await query(store, 'SELECT gateway FROM version_gateway.accepted')).toEqual([{ gateway: 'gw-1' }]),
   );
   return one;
 }
 
-async function fleetOf(gateway: FleetGateway | undefined) {
-  if (!gateway) throw new Error('no such gateway');
+async function fleetOf(gateway: ServingGateway) {
   return JSON.parse((await ask(gateway, 'fleet', '--format', 'json')).stdout);
 }
 
-async function statesSeenBy(gateway: FleetGateway | undefined): Promise<string[]> {
+async function statesSeenBy(gateway: ServingGateway): Promise<string[]> {
   const { gateways } = await fleetOf(gateway);
   return gateways.map((one: { name: string; state: string }) => `${one.name} ${one.state}`);
 }
 
-function edit(gateway: FleetGateway, name: string, store: string, routes: Readonly<Record<string, unknown>>): void {
+function edit(gateway: ServingGateway, name: string, store: string, routes: Readonly<Record<string, unknown>>): void {
   // Nothing listens at some of the targets.
   writeMountedRoutes(gateway.folder, { store, name, routes, settings: { guard: { trial: 'off' } } });
 }
 
-async function outcomeOfEdit(gateway: FleetGateway): Promise<{ kind: string; refusals?: { message: string }[] }> {
+async function outcomeOfEdit(gateway: ServingGateway): Promise<{ kind: string; refusals?: { message: string }[] }> {
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
   const response = await fetch(`http://${gateway.admin}/api/reload`, init);
   return (await response.json()) as { kind: string };
@@ -73,8 +72,10 @@ async function exitOf(gateway: FleetGateway): Promise<void> {
 
 it('the others see that a gateway hangs, was killed, was forgotten or has left', async () => {
   const store = await server.database();
-  const [one, two, three] = await startThree(store, served);
-  if (!one || !two || !three) throw new Error('three gateways');
+  const one = await startGatewayHere({ store, name: 'gw-1', routes: served });
+  const two = await startGatewayHere({ store, name: 'gw-2', routes: served });
+  const three = await startFleetGateway({ store, name: 'gw-3', routes: served });
+  await allHeard(one, 'gw-1', 'gw-2', 'gw-3');
   expect(await ask(one, 'fleet', 'forget', 'gw-3', '--reason', 'x')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('Gateway gw-3 is heard.  Stop it first.'),
@@ -108,8 +109,7 @@ it('the others see that a gateway hangs, was killed, was forgotten or has left',
   three.child.kill('SIGCONT');
   await eventually(async () => expect(await statesSeenBy(two)).toContain('gw-3 heard'));
 
-  two.child.kill('SIGTERM');
-  await exitOf(two);
+  await two.stop();
   await eventually(async () => expect(await statesSeenBy(one)).toContain('gw-2 left'));
   three.child.kill('SIGKILL');
   await eventually(async () => expect(await statesSeenBy(one)).toEqual(['gw-1 heard', 'gw-2 left', 'gw-3 silent']));
@@ -119,15 +119,16 @@ it('the others see that a gateway hangs, was killed, was forgotten or has left',
 
   // With their ledgers they are the same gateways as before.
   for (const [name, { folder }] of Object.entries({ 'gw-2': two, 'gw-3': three }))
-    await startFleetGateway({ store, name, routes: served, folder });
-  await eventually(async () => expect(await statesSeenBy(one)).toEqual(['gw-1 heard', 'gw-2 heard', 'gw-3 heard']));
+    await startGatewayHere({ store, name, routes: served, folder });
+  await allHeard(one, 'gw-1', 'gw-2', 'gw-3');
 });
 
 it('a version is safe to stop once all gateways have retired it and were heard since', async () => {
   const store = await server.store();
-  const gateways = await startThree(store, served);
-  const [one, two, three] = gateways;
-  if (!one || !two || !three) throw new Error('three gateways');
+  const one = await startGatewayHere({ store, name: 'gw-1', routes: served });
+  const two = await startFleetGateway({ store, name: 'gw-2', routes: served });
+  const three = await startGatewayHere({ store, name: 'gw-3', routes: served });
+  await allHeard(one, 'gw-1', 'gw-2', 'gw-3');
   const wait = (timeout: string) => ask(one, 'status', '--wait', '/v1', '--timeout', timeout);
 
   edit(one, 'gw-1', store, retired);
@@ -161,7 +162,7 @@ it('no version is safe to stop while the store does not tell which gateways run:
   const proxy = await startTcpProxy(server.port);
   // So long that no silence is the reason.
   const fleet = { silent_after: '1h' };
-  const one = await startFleetGateway({
+  const one = await startGatewayHere({
     store: store.replace(`:${server.port}/`, `:${proxy.port}/`),
     name: 'gw-1',
     routes: retired,
@@ -171,7 +172,7 @@ it('no version is safe to stop while the store does not tell which gateways run:
   await eventually(async () => expect((await wait()).code).toBe(0));
   proxy.blackHole();
   // It serves /v1.
-  await startFleetGateway({ store, name: 'gw-2', routes: served, fleet });
+  await startGatewayHere({ store, name: 'gw-2', routes: served, fleet });
   expect(await wait()).toMatchObject({ code: 3, stderr: expect.stringContaining('which gateways run now') });
   proxy.restore();
   await eventually(async () =>
@@ -181,11 +182,9 @@ it('no version is safe to stop while the store does not tell which gateways run:
 
 it('an edit that ends a version is refused while a gateway is silent or the store is down', async () => {
   const store = await server.store();
-  const [one, two] = await Promise.all(
-    ['gw-1', 'gw-2'].map((name) => startFleetGateway({ store, name, routes: served })),
-  );
-  if (!one || !two) throw new Error('two gateways');
-  await eventually(async () => expect(await statesSeenBy(one)).toEqual(['gw-1 heard', 'gw-2 heard']));
+  const one = await startGatewayHere({ store, name: 'gw-1', routes: served });
+  const two = await startFleetGateway({ store, name: 'gw-2', routes: served });
+  await allHeard(one, 'gw-1', 'gw-2');
   two.child.kill('SIGSTOP');
   await eventually(async () => expect(await statesSeenBy(one)).toContain('gw-2 silent'));
   edit(one, 'gw-1', store, retired);
@@ -226,10 +225,9 @@ it('an edit that ends a version is refused while a gateway is silent or the stor
 });
 
 async function startedReason(store: string, routes: Readonly<Record<string, unknown>>): Promise<string> {
-  const gateway = await startFleetGateway({ store, name: 'gw-9', routes });
+  const gateway = await startGatewayHere({ store, name: 'gw-9', routes });
   const { body } = await readyz(gateway);
-  gateway.child.kill('SIGTERM');
-  await exitOf(gateway);
+  await gateway.stop();
   return body.reason ?? '';
 }
 
@@ -262,14 +260,14 @@ it('a start that breaks what the fleet has announced is not ready until it is co
 
   // The same start again, forced.
   const settings = { guard: { force: { '/v3': 'was never called', '/v4': 'was never called' } } };
-  const three = await startFleetGateway({ store, name: 'gw-3', routes: served, settings });
+  const three = await startGatewayHere({ store, name: 'gw-3', routes: served, settings });
   expect((await readyz(three)).status).toBe(200);
 });
 
 it('a refused start becomes ready once another gateway has accepted its configuration', async () => {
   const store = await server.store();
   const one = await startAccepted(store, third);
-  const two = await startFleetGateway({ store, name: 'gw-2', routes: served });
+  const two = await startGatewayHere({ store, name: 'gw-2', routes: served });
   expect((await readyz(two)).status).toBe(503);
   writeMountedRoutes(one.folder, {
     store,
@@ -311,7 +309,7 @@ it('a gateway that starts while the store is down serves no clients before it ha
 it('with fleet.start: serve, a gateway that starts while the store is down is ready', async () => {
   const store = await server.store();
   await server.crash();
-  const one = await startFleetGateway({ store, name: 'gw-1', routes: served, fleet: { ...quick, start: 'serve' } });
+  const one = await startGatewayHere({ store, name: 'gw-1', routes: served, fleet: { ...quick, start: 'serve' } });
   expect((await readyz(one)).status).toBe(200);
   expect((await ask(one, 'status')).stdout).toContain('fleet: 0 of 0 gateways are heard; the store does not answer (');
   await server.start();
@@ -322,7 +320,7 @@ it('a gateway that could not compare its configuration at the start stays ready,
   const store = await server.store();
   const one = await startAccepted(store, third);
   await server.crash();
-  const two = await startFleetGateway({ store, name: 'gw-2', routes: served, fleet: { start: 'serve' } });
+  const two = await startGatewayHere({ store, name: 'gw-2', routes: served, fleet: { start: 'serve' } });
   expect((await readyz(two)).status).toBe(200);
   await server.start();
   await two.printed(
@@ -336,8 +334,8 @@ it('the calls and the requests in flight of one gateway count for all', async ()
   const store = await server.store();
   const backend = await startBackend(({ target }) => (target === '/slow' ? undefined : okAnswer));
   const routes = { '/v1': { ...ended, upstream: backend.url }, '/v2': upstream };
-  const [one, two] = await Promise.all(['gw-1', 'gw-2'].map((name) => startFleetGateway({ store, name, routes })));
-  if (!one || !two) throw new Error('two gateways');
+  const one = await startGatewayHere({ store, name: 'gw-1', routes });
+  const two = await startGatewayHere({ store, name: 'gw-2', routes });
   const aborted = new AbortController();
   const pending = fetch(`http://127.0.0.1:${two.port}/v1/slow`, { signal: aborted.signal }).catch(() => {});
   await eventually(async () =>
@@ -357,7 +355,7 @@ it('the calls and the requests in flight of one gateway count for all', async ()
   expect((await fetch(`http://127.0.0.1:${two.port}/v1/drinks`)).status).toBe(200);
   // The counts of gw-2 are in the store, so a start of another gateway knows them.
   await eventually(async () => expect((await ask(two, 'usage', '/v1')).stdout).toMatch(/GET|127\.0\.0\.1/));
-  const three = await startFleetGateway({ store, name: 'gw-3', routes: retired, settings: { guard: { quiet: '1h' } } });
+  const three = await startGatewayHere({ store, name: 'gw-3', routes: retired, settings: { guard: { quiet: '1h' } } });
   expect(await readyz(three)).toMatchObject({
     status: 503,
     body: { reason: expect.stringMatching(/^\/v1 is retired, and was last called (?:just now|\d+ s ago)/) },
@@ -366,12 +364,15 @@ it('the calls and the requests in flight of one gateway count for all', async ()
 
 it('an edit of a mounted ConfigMap becomes active in all gateways, and until then the difference is reported', async () => {
   const store = await server.store();
-  const gateways = await startThree(store, served);
-  const before = (await fleetOf(gateways[0])).gateways[0].config;
-  for (const [at, gateway] of gateways.entries()) edit(gateway, `gw-${at + 1}`, store, third);
+  const one = await startGatewayHere({ store, name: 'gw-1', routes: served });
+  const two = await startFleetGateway({ store, name: 'gw-2', routes: served });
+  const three = await startGatewayHere({ store, name: 'gw-3', routes: served });
+  await allHeard(one, 'gw-1', 'gw-2', 'gw-3');
+  const before = (await fleetOf(one)).gateways[0].config;
+  for (const [at, gateway] of [one, two, three].entries()) edit(gateway, `gw-${at + 1}`, store, third);
   let unreported = 0;
   await eventually(async () => {
-    const { gateways: rows, config_skew: skew } = await fleetOf(gateways[0]);
+    const { gateways: rows, config_skew: skew } = await fleetOf(one);
     const configs = rows.map(({ config }: { config: string }) => config);
     if (new Set(configs).size > 1 && skew === 0) unreported += 1;
     expect(configs).not.toContain(before);
