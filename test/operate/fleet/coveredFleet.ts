@@ -95,15 +95,18 @@ export async function answersOf(
       fleet: { store, name: 'candidate' },
     }),
   );
-  const guard = await ask(gateway, 'check', candidate, '--against-running');
-  const plan = await ask(gateway, 'plan', '--retire', '/v1');
   const config = join(gateway.folder, 'routes.yaml');
-  const planOfStore = await runIn('.', ['plan', '--retire', '/v1', '--store', store, '--config', config]);
   // Without the version, and without any setting of the fleet.
   const shorter = join(temporaryFolder(), 'routes.yaml');
   writeFileSync(shorter, stringify({ routes: { '/v2': routes['/v2'] }, ...settings }));
-  const planOfFile = await runIn('.', ['plan', shorter, '--store', store]);
-  const wait = await ask(gateway, 'status', '--wait', '/v1', '--timeout', '1ms');
+  // At the same time, because most of them wait for the heartbeats of the other gateways, and the gateways cost CPU time meanwhile.
+  const [guard, plan, planOfStore, planOfFile, wait] = await Promise.all([
+    ask(gateway, 'check', candidate, '--against-running'),
+    ask(gateway, 'plan', '--retire', '/v1'),
+    runIn('.', ['plan', '--retire', '/v1', '--store', store, '--config', config]),
+    runIn('.', ['plan', shorter, '--store', store]),
+    ask(gateway, 'status', '--wait', '/v1', '--timeout', '1ms'),
+  ]);
   return { canRetire, guard, plan, planOfStore, planOfFile, wait };
 }
 
