@@ -57,21 +57,20 @@ export class Admin {
   }
 }
 
-/** Sorts what is in the order in which threads and receivers happened to be ready. */
+/** Sorts what is in the order in which threads, receivers and versions happened to be first. */
 function inOrder(member: string, value: unknown): unknown {
   if (member === 'dropped') return Object.fromEntries(Object.entries(Object(value)).sort());
-  if (member === 'recent' && Array.isArray(value))
-    return value
-      .map(withSortKey)
-      .sort(bySortKey)
-      .map(([, one]) => one);
+  if (member === 'recent') return sortedBy(value, ({ title, host, ...more }) => `${title} ${JSON.stringify(more)}`);
+  if (member === 'traffic')
+    return { ...Object(value), versions: sortedBy(Object(value).versions, ({ version }) => version) };
   return value;
 }
 
-function withSortKey(one: { host: string; title: string }): [key: string, one: object] {
-  return [`${one.title} ${JSON.stringify(one)}`, one];
+type Entry = Readonly<Record<string, string>>;
+
+function sortedBy(list: unknown, key: (one: Entry) => string | undefined): unknown {
+  if (!Array.isArray(list)) return list;
+  return list.toSorted((a, b) => numeric(String(key(a)), String(key(b))));
 }
 
-function bySortKey([a]: [string, object], [b]: [string, object]): number {
-  return a < b ? -1 : 1;
-}
+const numeric = new Intl.Collator('en', { numeric: true }).compare;

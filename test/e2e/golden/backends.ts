@@ -79,10 +79,13 @@ const noRequest: SeenRequest = {
 export function receivedText(backends: Readonly<Record<string, Backend>>): string {
   const texts = Object.entries(backends).flatMap(([name, { requests }]) =>
     requests.map(({ raw, body }) => {
-      const id = /^x-request-id: (.*)$/im.exec(raw)?.[1]?.trim() ?? '';
+      const id = /^x-request-id: (golden.*)$/im.exec(raw)?.[1]?.trim() ?? '';
       const kind = /^x-shadow:/im.test(raw) ? 'copy' : '';
       const head = raw.slice(0, raw.indexOf('\r\n\r\n')).replaceAll('\r\n', '\n');
-      return { key: `${id} ${kind} ${head}`, text: `=== ${name}\n${head}\n${body === '' ? '' : `\n${body}\n`}` };
+      return {
+        key: `${id} ${kind} ${head.replace(/^X-Request-Id.*/m, '')}`,
+        text: `=== ${name}\n${head}\n${body === '' ? '' : `\n${body}\n`}`,
+      };
     }),
   );
   return texts

@@ -139,6 +139,28 @@ export const ledgerIds: Mask = {
   write: (_text, key) => `${key} <ids>`,
 };
 
+export const randomSalt: Mask = {
+  name: 'salt',
+  why: 'Without `usage.tag_key`, a ledger has a random salt, from which the id of its naming rules is made.',
+  find: /(?<=^ {2}(?:salt|naming) \| )[0-9a-f]+$/gm,
+  write: () => '<random>',
+};
+
+/** In a digest that is sent. `GET /api/digest` is asked later, and has the line. */
+export const brownoutInDigest: Mask = {
+  name: 'begun brownout',
+  why: 'At the start, the digest is made while it is decided whether the brownout begins. So it may have this line or not.',
+  find: /\n *"2031-03-03: the brownout of \/v5 began",|(?:• )?2031-03-03: the brownout of \/v5 began\\n/g,
+  write: () => '',
+};
+
+export const prettyTimes: Mask = {
+  name: 'time in the log for people',
+  why: 'The local time of a request, and the time that it took.',
+  find: /^\[\d\d:\d\d:\d\d\.\d{3}\]|(?<= in )[\d.]+ ms\b/gm,
+  write: (text) => (text.startsWith('[') ? '[<local time>]' : '<ms>'),
+};
+
 export const signatures: Mask = {
   name: 'signature',
   why: 'It signs the time of the attempt, and the body with its ports.',

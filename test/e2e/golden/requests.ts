@@ -179,3 +179,37 @@ export async function discoveryRequests(corpus: Corpus): Promise<string> {
     ask('own calls, POST', 'POST /api/versions/me', 'X-Api-Key: key-of-shop', 'Content-Length: 0'),
   ]);
 }
+
+/** The requests to an API at the root of the host. */
+export async function rootRequests(corpus: Corpus): Promise<string> {
+  const preflight = ['Origin: https://shop.test', 'Access-Control-Request-Method: GET'];
+  return corpus.exchange([
+    ask('retired', 'GET /v0/drinks'),
+    ask('deprecated', 'GET /v1/drinks/7'),
+    ask('deprecated, a query', 'GET /v1/drinks/7?token=hush'),
+    ask('deprecated, a route without a counterpart', 'GET /v1/old'),
+    ask('deprecated, a route that ends', 'GET /v1/search'),
+    ask('deprecated, a redirect', 'GET /v1/moved'),
+    ask('deprecated, preflight', 'OPTIONS /v1/drinks/7', ...preflight),
+    send('deprecated, POST', 'POST /v1/drinks', '{}', 'Content-Type: application/json'),
+    ask('active', 'GET /v2/drinks/7'),
+    ask('active, an error of the backend', 'GET /v2/drinks/9'),
+    ask('active, a backend that resets', 'GET /v2/reset'),
+    ask('active, with the prefix', 'GET /v10/orders/12'),
+    ask('active, a path below /v1 of another version', 'GET /v10/v1/orders'),
+    ask('unlisted version', 'GET /v7/drinks'),
+    ask('unlisted version, preflight', 'OPTIONS /v7/drinks', ...preflight),
+    ask('a version with more digits', 'GET /v100/drinks'),
+    ask('a name that begins like a version', 'GET /v1x/drinks'),
+    ask('no version', 'GET /drinks'),
+    ask('two slashes', 'GET //v1/drinks'),
+    ask('index', 'GET /'),
+    ask('index, for a browser', 'GET /', 'Accept: text/html'),
+    ask('catalog', 'GET /.well-known/api-catalog'),
+    ask('calendar', 'GET /lifecycle.ics'),
+    ask('feed', 'GET /lifecycle.atom'),
+    ask('contract of a version without one', 'GET /contracts/v1.yaml'),
+    ask('guide that is not offered', 'GET /guides/v1-to-v2'),
+    ask('own calls, which are off', 'GET /versions/me'),
+  ]);
+}
