@@ -3,8 +3,9 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder, readRegularFile, reasonOf } from '../shared/fileSystem.ts';
+import { type Apis, type GuardSettings, rootApi, rootBase } from './api.ts';
 import type { BrownoutSettings } from './clientRules.ts';
-import type { GuardSettings, Snapshot, Version } from './snapshot.ts';
+import type { Snapshot, Version } from './snapshot.ts';
 
 /** The settings of a version that are announced to clients. */
 export type AcceptedVersion = Pick<
@@ -24,6 +25,11 @@ export interface AcceptedConfig {
   readonly versions: ReadonlyMap<string, AcceptedVersion>;
   /** Lowest major first. */
   readonly sortedVersions: readonly AcceptedVersion[];
+  readonly apis: Apis<AcceptedApi>;
+}
+
+/** The settings of an API that later edits are compared with. */
+export interface AcceptedApi {
   /** `force`: version → the reason why the guard did not protect it. */
   readonly guard: Pick<GuardSettings, 'force'>;
   /** `spared`: the clients that no brownout refuses. */
@@ -125,21 +131,19 @@ export function writeAccepted(snapshot: Snapshot): string | undefined {
   }
 }
 
-export function acceptedRecord(snapshot: Pick<Snapshot, 'sortedVersions' | 'guard' | 'brownout'>): StoredConfig {
-  const { sortedVersions, guard } = snapshot;
+export function acceptedRecord(snapshot: Pick<Snapshot, 'sortedVersions' | 'apis'>): StoredConfig {
+  const { sortedVersions } = snapshot;
   return {
     format: recordFormat,
     versions: announcedVersions(sortedVersions),
-    force: [...guard.force],
+    force: [...rootApi(snapshot).guard.force],
     ...sparedIn(snapshot),
   };
 }
 
-function sparedIn({
-  sortedVersions,
-  brownout,
-}: Pick<Snapshot, 'sortedVersions' | 'brownout'>): Pick<StoredConfig, 'spared'> {
-  const isUsed = brownout.spared.length > 0 && sortedVersions.some(({ brownouts }) => brownouts.length > 0);
+function sparedIn(snapshot: Pick<Snapshot, 'sortedVersions' | 'apis'>): Pick<StoredConfig, 'spared'> {
+  const { brownout } = rootApi(snapshot);
+  const isUsed = brownout.spared.length > 0 && snapshot.sortedVersions.some(({ brownouts }) => brownouts.length > 0);
   return isUsed ? { spared: [...brownout.spared] } : {};
 }
 
@@ -154,7 +158,7 @@ export function acceptedFrom(value: unknown): AcceptedConfig | undefined {
  * A hash of what a configuration announces to clients: the base path, and the dates, successor, brownouts, freeze, waivers and
  * route ends of each version. Configurations that announce the same have the same hash.
  */
-export function configHash(snapshot: Pick<Snapshot, 'sortedVersions' | 'gateway' | 'brownout'>): string {
+export function configHash(snapshot: Pick<Snapshot, 'sortedVersions' | 'gateway' | 'apis'>): string {
   const { sortedVersions, gateway } = snapshot;
   // Empty `ends` are left out, so that a configuration without them has the same hash as in earlier releases.
   const versions = announcedVersions(sortedVersions).map(({ ends, ...version }) => ({
@@ -233,7 +237,8 @@ function configOf({ versions, force, spared = [] }: StoredConfig): AcceptedConfi
     ),
   );
   const sortedVersions = [...byName.values()].sort((a, b) => a.major - b.major);
-  return { versions: byName, sortedVersions, guard: { force: new Map(force) }, brownout: { spared } };
+  const root = { guard: { force: new Map(force) }, brownout: { spared } };
+  return { versions: byName, sortedVersions, apis: new Map([[rootBase, root]]) };
 }
 
 function unreadableWarning(file: string, reason: string): string {

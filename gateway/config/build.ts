@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { PathTable } from '../shared/pathTable.ts';
+import { rootBase } from './api.ts';
 import { adapterOf } from './rules/adapters.ts';
 import { routeEndsOf } from './rules/lifecycle.ts';
 import { clientFinder, identifiableClients, windowsOf } from './rules/restrictions.ts';
@@ -21,19 +22,8 @@ export function buildSnapshot(context: RuleContext, filesChangedAt: number): Sna
   const { config, source, entries, files } = context;
   const clientsOf = clientFinder(context);
   const sortedVersions = entries.map((entry) => versionOf(entry, context, clientsOf));
-  const values = {
-    sortedVersions,
-    gateway: gatewayOf(config.gateway, source.folder),
+  const root = {
     guard: { ...config.guard, force: mapOf(config.guard.force, (key) => key.slice(1)) },
-    usage: {
-      identify: config.usage.identify,
-      store: resolve(source.folder, config.usage.store),
-      retention: config.usage.retention,
-      maxClients: config.usage.max_clients,
-      maxRoutes: config.usage.max_routes,
-      names: config.usage.names === undefined ? undefined : resolve(source.folder, config.usage.names),
-      tagKey: config.usage.tag_key,
-    },
     retire: {
       quiet: config.retire.quiet,
       maxShare: config.retire.max_share,
@@ -52,19 +42,34 @@ export function buildSnapshot(context: RuleContext, filesChangedAt: number): Sna
       // The type requires `pointer`, even if it is undefined.
       exempt: config.compat.exempt.map(({ pointer, ...exemption }) => ({ ...exemption, pointer })),
     },
-    log: logOf(config.log, source.folder),
-    fleet: fleetOf(config.fleet, source.folder),
-    telemetry: telemetryOf(config.telemetry, source.env),
     notify: config.notify.flatMap(({ url, secret, ...receiver }) =>
       url === undefined ? [] : [{ ...receiver, url, secret }],
     ),
   };
+  const settings = {
+    sortedVersions,
+    gateway: gatewayOf(config.gateway, source.folder),
+    usage: {
+      identify: config.usage.identify,
+      store: resolve(source.folder, config.usage.store),
+      retention: config.usage.retention,
+      maxClients: config.usage.max_clients,
+      maxRoutes: config.usage.max_routes,
+      names: config.usage.names === undefined ? undefined : resolve(source.folder, config.usage.names),
+      tagKey: config.usage.tag_key,
+    },
+    log: logOf(config.log, source.folder),
+    fleet: fleetOf(config.fleet, source.folder),
+    telemetry: telemetryOf(config.telemetry, source.env),
+  };
   return deepFreeze({
-    ...values,
+    ...settings,
+    apis: new Map([[rootBase, { base: rootBase, ...root }]]),
     filesChangedAt,
     written: writtenValues(source),
     versions: new Map(sortedVersions.map((version) => [version.name, version])),
-    fingerprint: fingerprintOf(values, files.digests()),
+    // The settings of the API at the root are not below a key, as in the file.
+    fingerprint: fingerprintOf({ ...settings, ...root }, files.digests()),
   });
 }
 

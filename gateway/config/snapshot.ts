@@ -1,7 +1,7 @@
 import type { PathTable } from '../shared/pathTable.ts';
 import type { AdapterSettings } from './adapterSettings.ts';
-import type { BrownoutSettings, BrownoutWindow, FreezeSettings, Waiver } from './clientRules.ts';
-import type { NotifyReceiver } from './notifySettings.ts';
+import type { Apis } from './api.ts';
+import type { BrownoutWindow, FreezeSettings, Waiver } from './clientRules.ts';
 import type { DriftSettings, ShadowSettings } from './shadowSettings.ts';
 import type { WrittenValues } from './writtenValues.ts';
 
@@ -13,28 +13,23 @@ export interface Snapshot {
   readonly filesChangedAt: number;
   /** To name the lines that an edit changed. Undefined in worker processes. */
   readonly written?: WrittenValues | undefined;
-  /** Path segment (`v1`) → the version. */
+  /** The id (`v1`, `orders/v1`) → the version. */
   readonly versions: ReadonlyMap<string, Version>;
-  /** The same versions, lowest major first. */
+  /** The same versions, lowest major first, of all APIs. */
   readonly sortedVersions: readonly Version[];
+  readonly apis: Apis;
   readonly gateway: GatewaySettings;
-  readonly guard: GuardSettings;
   readonly usage: UsageSettings;
-  readonly retire: RetireSettings;
-  readonly brownout: BrownoutSettings;
-  readonly compat: CompatSettings;
   readonly log: LogSettings;
   /** Undefined: this gateway is not part of a fleet. */
   readonly fleet: FleetSettings | undefined;
   /** Undefined: nothing is exported. */
   readonly telemetry: TelemetrySettings | undefined;
-  /** Empty: nothing is sent. */
-  readonly notify: readonly NotifyReceiver[];
 }
 
-/** One major of the API. All instants are epoch milliseconds, all durations milliseconds, all sizes bytes. */
+/** One major of an API. All instants are epoch milliseconds, all durations milliseconds, all sizes bytes. */
 export interface Version {
-  /** The path segment: `v1`. */
+  /** The id: its path below `gateway.base_path` without the first slash, such as `v1`. See `api.ts`. */
   readonly name: string;
   readonly major: number;
   readonly prefix: 'strip' | 'forward';
@@ -45,7 +40,7 @@ export interface Version {
   readonly afterSunset: 'serve' | 'gone';
   /** A tombstone: requests are answered 410. */
   readonly retired: boolean;
-  /** The configured `successor` as a segment (`v2`); undefined: the next higher major that is not retired. */
+  /** The id of the configured `successor`; undefined: the next higher major of the API that is not retired. */
   readonly successor: string | undefined;
   /** The URL of a page about the end of this version. */
   readonly info: string | undefined;
@@ -212,18 +207,6 @@ export interface GatewaySettings {
 
 // In the settings below, durations are in ms and instants in epoch ms.
 
-/** Limits for reloads that change or remove a version in use. */
-export interface GuardSettings {
-  /** 0 means off. */
-  readonly quiet: number;
-  /** 0 means off. */
-  readonly notice: number;
-  /** How long new targets are tried before they get requests, in ms; 0 means off. `connect`: routes are not tried. */
-  readonly trial: number | 'connect';
-  /** Path segment (`v1`) → the reason. The file need not list the version. */
-  readonly force: ReadonlyMap<string, string>;
-}
-
 export interface UsageSettings {
   readonly identify: readonly Identifier[];
   /** Absolute path of the ledger. */
@@ -242,32 +225,6 @@ export type Identifier =
   | { readonly by: 'header'; readonly name: string }
   | { readonly by: 'jwt'; readonly claim: string }
   | { readonly by: 'user-agent' | 'address' };
-
-export interface RetireSettings {
-  readonly quiet: number;
-  /** A share of all requests, 0 to 1. */
-  readonly maxShare: number;
-  /** `on`: if a client usually pauses for about `quiet` or longer, the verdict waits for its next call, for at most twice its usual pause. */
-  readonly rhythm: 'on' | 'off';
-  readonly ignoreClients: readonly string[];
-}
-
-export interface CompatSettings {
-  /** Rule id → the configured level, which replaces the built-in level. */
-  readonly rules: ReadonlyMap<string, 'error' | 'warn' | 'info' | 'off'>;
-  readonly exempt: readonly CompatExemption[];
-}
-
-/** A finding that is exempt from the check until a date. */
-export interface CompatExemption {
-  readonly rule: string;
-  /** In the form of the report: `GET /cocktails`. */
-  readonly route: string;
-  /** The pointer in the form of the report; undefined: the whole route. */
-  readonly pointer: string | undefined;
-  readonly reason: string;
-  readonly until: number;
-}
 
 /** The access log. */
 export interface LogSettings {

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { rootApi } from '../../gateway/config/api.ts';
 import { parseConfig, snapshotFrom } from '../../gateway/config/load.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
 import { temporaryFolder } from './temporary.ts';
@@ -16,10 +17,9 @@ function read(text: string, folder = tmpdir(), env: NodeJS.ProcessEnv = {}): Sna
 const upstream = 'http://127.0.0.1:3001';
 
 it('has the defaults that the documentation names', () => {
-  const { sortedVersions, gateway, guard, usage, retire, compat, log, telemetry, notify } = read(
-    `routes: { /v1: ${upstream} }`,
-    '/srv',
-  );
+  const snapshot = read(`routes: { /v1: ${upstream} }`, '/srv');
+  const { sortedVersions, gateway, usage, log, telemetry } = snapshot;
+  const { guard, retire, compat, notify } = rootApi(snapshot);
   const [version] = sortedVersions;
   expect({ ...version, moved: version?.moved.size }).toEqual({
     name: 'v1',

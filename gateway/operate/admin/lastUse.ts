@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { longestQuiet } from '../../config/api.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { latest } from '../../usage/evidence/targetHealth.ts';
 import type { ServingReport } from '../../usage/observability/report.ts';
@@ -83,6 +84,6 @@ export class LastUse {
 }
 
 /** A deprecated version that was used within this period, ms, counts as in use. */
-function useQuietOf({ guard }: Snapshot): number {
-  return guard.quiet || dayMs;
+function useQuietOf(snapshot: Snapshot): number {
+  return longestQuiet(snapshot, 'guard') || dayMs;
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { apiOf, longestQuiet } from '../../config/api.ts';
 import { toPlain } from '../../config/transfer.ts';
 import { largestFileBytes } from '../../shared/fileSystem.ts';
 import { adminApiFile } from '../../shared/packageFiles.ts';
@@ -70,7 +71,7 @@ export function operatorRoutes(context: AdminContext): Partial<ApiHandlers> {
       const snapshot = source.current;
       if (!ledger && !snapshot.versions.has(version))
         return { problem: 'UNKNOWN_VERSION', detail: `No such version: ${unknownVersionText(snapshot)}` };
-      const { route, quiet = snapshot.retire.quiet } = parseRetirementQuery(query);
+      const { route, quiet = apiOf(version, snapshot).retire.quiet } = parseRetirementQuery(query);
       if (!ledger) return noLedger;
       return withCountsOfFleet(live, [version], async (question) => {
         const state = await question.answer([version], quiet);
@@ -89,7 +90,7 @@ export function operatorRoutes(context: AdminContext): Partial<ApiHandlers> {
       if (!('retired' in edit) && !('fingerprint' in edit)) return { answer: { kind: 'faulty', faults: edit } };
       const candidate = 'retired' in edit ? edit : toPlain(edit);
       const { since, at, now } = query;
-      const { quiet } = ('retired' in edit ? snapshot : edit).guard;
+      const quiet = longestQuiet('retired' in edit ? snapshot : edit, 'guard');
       const versions = [...snapshot.versions.keys()];
       return withCountsOfFleet(live, versions, async (question) => {
         // The plan counts the requests since `since`, and says yes only if no call of `guard.quiet` is missing.

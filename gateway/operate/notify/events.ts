@@ -1,3 +1,5 @@
+import { apiOf } from '../../config/api.ts';
+import type { NotifyReceiver } from '../../config/notifySettings.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import type { Document, Section } from '../../shared/document.ts';
 import { dayText, type Instant, isoText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
@@ -19,7 +21,7 @@ export const rememberedMs = 30 * dayMs;
 /** The most events of one group, such as the new clients of a version on one day (UTC). A summary follows after the day. */
 export const maxEventsPerGroup = 10;
 
-type ConfiguredType = Snapshot['notify'][number]['events'][number];
+type ConfiguredType = NotifyReceiver['events'][number];
 export type NotifyEventType = ConfiguredType | 'digest' | 'test';
 
 /** An event that receivers are notified of, as plain data. Instants in epoch ms; texts are safe to print. */
@@ -102,12 +104,12 @@ export function dateEvents(snapshot: Snapshot, now: number, brownouts: readonly 
 
 /** The brownouts that are due within their notice. Shortly before its start, a brownout may still be skipped. */
 function announcedBrownouts(snapshot: Snapshot, now: number, statuses: readonly BrownoutStatus[]): NotifyEvent[] {
-  const noticeMs = snapshot.brownout.notice || defaultNoticeMs;
   const cancelledStatuses = statuses.filter(({ state }) => state === 'stopped' || state === 'skipped');
   const cancelled = new Set(cancelledStatuses.map(({ version, at: startText }) => `${version} ${startText}`));
   const versions = snapshot.sortedVersions.filter((version) => stageOf(version, now) !== 'retired');
-  return versions.flatMap(({ name, brownouts }) =>
-    brownouts
+  return versions.flatMap(({ name, brownouts }) => {
+    const noticeMs = apiOf(name, snapshot).brownout.notice || defaultNoticeMs;
+    return brownouts
       .filter(({ at }) => at > now && at - now <= noticeMs && !cancelled.has(`${name} ${rfc3339(at)}`))
       .map((window): NotifyEvent => {
         const lines = [
@@ -132,8 +134,8 @@ function announcedBrownouts(snapshot: Snapshot, now: number, statuses: readonly 
           },
           keepUntil: end + rememberedMs,
         };
-      }),
-  );
+      });
+  });
 }
 
 // `missed` is left out: a gateway that has just started gives this state to every past brownout, until it has read the ledger.

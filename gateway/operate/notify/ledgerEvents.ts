@@ -1,3 +1,4 @@
+import { apiOf } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import type { Section } from '../../shared/document.ts';
 import { dayText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
@@ -136,7 +137,7 @@ function sourceInWords({ gateway, since: from }: DigestQuery, evidence: CallEvid
 async function versionDigest(version: Version, query: DigestQuery) {
   const { snapshot, queries, state, since, now } = query;
   const { name } = version;
-  const { quiet } = snapshot.retire;
+  const { quiet, ignoreClients } = apiOf(name, snapshot).retire;
   const ofVersion = state ? stateOfVersion(state, name) : { report: { versions: [], workers: [] } };
   const facts = await gatherFacts(version, { snapshot, queries, ...ofVersion }, quiet, now);
   const uses = (await queries.byClient(name, since)).filter((one) => one.last >= since);
@@ -150,7 +151,7 @@ async function versionDigest(version: Version, query: DigestQuery) {
     before.missing.length === 0 ? (totalsBefore.find((one) => one.version === name)?.requests ?? 0) : undefined;
   const requests = uses.reduce((sum, one) => sum + one.requests, 0);
   const { answer, reasons } = retirementVerdict(facts);
-  const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
+  const isIgnored = ignoredBy(ignoreClients);
   const arrivals = await queries.arrivals(name, { since, until: now, absence: Math.max(dayMs, quiet) });
   const newClients = arrivals.filter((one) => one.isNew && !isIgnored(one));
   const returned = arrivals.filter((one) => !one.isNew && !isIgnored(one));
@@ -293,13 +294,14 @@ export async function clientEvents(
   state?: LiveState,
 ): Promise<NotifyEvent[]> {
   const today = Math.floor(now / dayMs) * dayMs;
-  const isIgnored = ignoredBy(snapshot.retire.ignoreClients);
   const events: NotifyEvent[] = [];
   for (const version of snapshot.sortedVersions) {
+    const { quiet, ignoreClients } = apiOf(version.name, snapshot).retire;
+    const isIgnored = ignoredBy(ignoreClients);
     const { deprecation } = version;
     if (!['deprecated', 'sunset'].includes(stageOf(version, now)) || deprecation === undefined) continue;
     for (const day of [today - dayMs, today]) {
-      const oneDay = { since: day, until: day, absence: Math.max(dayMs, snapshot.retire.quiet) };
+      const oneDay = { since: day, until: day, absence: Math.max(dayMs, quiet) };
       const arrivals = await queries.arrivals(version.name, oneDay);
       const from = day - oneDay.absence;
       const asked = { version: version.name, now, quiet: now - from, since: from };

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { receiversOf } from '../../config/api.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { isoText, isoTextOrNull } from '../../shared/instant.ts';
@@ -104,7 +105,7 @@ export class Notifier {
 
   /** Applies the settings of the current snapshot. */
   configure(): void {
-    const { notify } = this.#options.source.current;
+    const notify = receiversOf(this.#options.source.current);
     this.#thread.send({ kind: 'configure', settings: this.#settings() });
     clearInterval(this.#timer);
     this.#datesCheckedAt = this.#clientsCheckedAt = Number.NEGATIVE_INFINITY;
@@ -130,7 +131,7 @@ export class Notifier {
 
   /** Sends a test event to every receiver, without the queue. */
   async test(): Promise<readonly NotifyTest[]> {
-    if (this.#options.source.current.notify.length === 0) return [];
+    if (receiversOf(this.#options.source.current).length === 0) return [];
     this.#lastTestNumber += 1;
     const event = this.#testEvent(this.#lastTestNumber);
     try {
@@ -142,7 +143,7 @@ export class Notifier {
 
   /** Looks for events. Called by a timer. */
   async check(): Promise<void> {
-    if (this.#isChecking || this.#options.source.current.notify.length === 0) return;
+    if (this.#isChecking || receiversOf(this.#options.source.current).length === 0) return;
     this.#isChecking = true;
     try {
       const events = await this.#findEvents();
@@ -166,7 +167,7 @@ export class Notifier {
 
   async #findEvents(): Promise<NotifyEvent[]> {
     const { source, clock, clientEvents, weeklyDigest } = this.#options;
-    const { notify } = source.current;
+    const notify = receiversOf(source.current);
     const now = clock.now();
     const brownouts = this.#options.brownouts();
     const events: NotifyEvent[] = [
@@ -241,8 +242,9 @@ export class Notifier {
   }
 
   #settings(): DispatcherSettings {
-    const { notify: receivers, usage, fleet } = this.#options.source.current;
-    return { receivers, file: usage.store.replace(/(?:\.db)?$/, '-notifications.db'), fleet };
+    const { current } = this.#options.source;
+    const { usage, fleet } = current;
+    return { receivers: receiversOf(current), file: usage.store.replace(/(?:\.db)?$/, '-notifications.db'), fleet };
   }
 
   /** For events that the thread has not queued. The queue knows those that it has. */

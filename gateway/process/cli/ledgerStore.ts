@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { clientsIgnoredSomewhere } from '../../config/api.ts';
 import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import { withAbsoluteFiles } from '../../config/storeUrl.ts';
 import type { StoredGateways } from '../../operate/fleet/storedGateways.ts';
@@ -59,13 +60,14 @@ export async function openEvidence(
   place: LedgerPlace,
   cwd: string,
   namesFile: string | undefined,
-  configuration: Pick<Snapshot, 'fleet'> & Partial<Pick<Snapshot, 'retire'>>,
+  configuration: Pick<Snapshot, 'fleet'> & Partial<Pick<Snapshot, 'apis'>>,
 ): Promise<LedgerEvidence> {
   const { store, timeoutMs } = place;
   let ledger: LedgerReader | undefined;
   try {
     if (!isStoreUrl(store)) {
-      ledger = LedgerReader.openAlone(resolve(cwd, store), namesFile, configuration.retire?.ignoreClients);
+      const { apis } = configuration;
+      ledger = LedgerReader.openAlone(resolve(cwd, store), namesFile, apis && clientsIgnoredSomewhere({ apis }));
       return { ledger, servedVersions: [], stateOf: () => undefined };
     }
     const { FleetLedger } = await import('../../operate/fleet/ledger.ts');

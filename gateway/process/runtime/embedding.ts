@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { receiversOf } from '../../config/api.ts';
 import { ConfigError } from '../../config/fault.ts';
 import { loadSnapshot, snapshotFrom } from '../../config/load.ts';
 import { readRoutes } from '../../config/location.ts';
@@ -237,10 +238,8 @@ function reloadOnEdits(
 }
 
 /** A line for each section of routes.yaml that an embedded gateway ignores. */
-function ignoredSections(
-  { fleet, telemetry, notify, gateway, usage, sortedVersions }: Snapshot,
-  hasLedger: boolean,
-): string[] {
+function ignoredSections(snapshot: Snapshot, hasLedger: boolean): string[] {
+  const { fleet, telemetry, gateway, usage, sortedVersions } = snapshot;
   const lines = [];
   if (fleet)
     lines.push('fleet.store is ignored: an embedded gateway cannot be in a fleet.  The shared ledger lacks its calls.');
@@ -257,7 +256,7 @@ function ignoredSections(
     lines.push('adapters are ignored: an embedded gateway changes no responses.  Run version-gateway start.');
   if (sortedVersions.some(({ grease }) => grease))
     lines.push('grease is ignored: an embedded gateway adds no unknown members.  Run version-gateway start.');
-  if (notify.length > 0) lines.push('notify is ignored: an embedded gateway sends no notifications.');
+  if (receiversOf(snapshot).length > 0) lines.push('notify is ignored: an embedded gateway sends no notifications.');
   if (gateway.selfService === 'on')
     lines.push('gateway.self_service is ignored: an embedded gateway does not answer /versions/me.');
   // The salt of the tags is in the ledger or comes from `usage.tag_key`.

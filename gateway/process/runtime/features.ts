@@ -1,3 +1,4 @@
+import { longestQuiet, receiversOf } from '../../config/api.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { ShadowBatch } from '../../contracts/shadow/sampling/shadowBatch.ts';
 import type { ShadowControl } from '../../contracts/shadow/sampling/shadowControl.ts';
@@ -195,13 +196,13 @@ function shadowFeature({ serving, clock, notice, ledger }: FeatureHost) {
 function notifyFeature(host: FeatureHost, brownouts: BrownoutControl, editWatch: EditWatch): OperatingFeature {
   const { serving, clock, notice, ledger, queries, fleet, identity, askAbout } = host;
   // A digest compares its week with the week before, and an event a day with the quiet period before it.
-  const askAboutAll = ({ versions, retire }: Snapshot) =>
-    askAbout([...versions.keys()], Math.max(2 * weekMs, retire.quiet + 2 * dayMs));
+  const askAboutAll = (snapshot: Snapshot) =>
+    askAbout([...snapshot.versions.keys()], Math.max(2 * weekMs, longestQuiet(snapshot, 'retire') + 2 * dayMs));
   let notifier: Notifier | undefined;
-  const active = () => (serving.current.notify.length > 0 ? notifier : undefined);
+  const active = () => (receiversOf(serving.current).length > 0 ? notifier : undefined);
   return {
-    configure: async ({ notify }) => {
-      if (!notifier && notify.length > 0)
+    configure: async (snapshot) => {
+      if (!notifier && receiversOf(snapshot).length > 0)
         notifier = new (await import('../../operate/notify/notifier.ts')).Notifier({
           source: serving,
           clock,

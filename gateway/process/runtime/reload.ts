@@ -1,4 +1,5 @@
 import type { AcceptedConfig } from '../../config/acceptedConfig.ts';
+import { apiOf, longestQuiet } from '../../config/api.ts';
 import { ConfigError, formatFault } from '../../config/fault.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { toPlain } from '../../config/transfer.ts';
@@ -171,13 +172,14 @@ export class Reloader {
     const { source, readUsage, clock } = this.#steps;
     const configurations = { candidate: next, running: source.current };
     const versions = changedVersions(configurations);
+    const quiet = longestQuiet(next, 'guard');
     const isChanged = versions.length > 0 || movesPaths(configurations);
     const usage = await readUsage({
-      changed: isChanged && next.guard.quiet > 0 ? { ...configurations, versions } : undefined,
+      changed: isChanged && quiet > 0 ? { ...configurations, versions } : undefined,
       endedVersions: endedVersions(announced, next, clock.now()),
       newFreezes: stricterFreezes(announced, next, clock.now()),
       newAdapters: newServingAdapters(source.current, next),
-      quiet: next.guard.quiet,
+      quiet,
     });
     const now = clock.now();
     return [
@@ -208,8 +210,9 @@ function faultsOf(error: unknown): string[] {
 
 /** The `guard.force` reasons that are new in this edit, for the log. */
 function newReasons(before: Snapshot, after: Snapshot): string[] {
-  return [...after.guard.force]
-    .filter(([name, reason]) => before.guard.force.get(name) !== reason)
+  return [...after.apis.values()]
+    .flatMap(({ guard }) => [...guard.force])
+    .filter(([name, reason]) => apiOf(name, before).guard.force.get(name) !== reason)
     .map(([name, reason]) => `/${name}: ${reason}`);
 }
 
@@ -225,7 +228,7 @@ export async function versionUsage(
   { endedVersions: ended = [], newFreezes = [], newAdapters = [], quiet: editedQuiet = 0, changed }: EditEffects = {},
 ): Promise<EditUsage> {
   // The guard applies `guard.quiet` of the edit, which may be longer than the current one.
-  const quiet = Math.max(snapshot.guard.quiet, editedQuiet);
+  const quiet = Math.max(longestQuiet(snapshot, 'guard'), editedQuiet);
   const question = new CallsQuestion(sources);
   const moved = changed && movesPaths(changed) ? changed.running.versions.keys() : [];
   const asked = [...new Set([...ended, ...(changed?.versions ?? []), ...moved])];

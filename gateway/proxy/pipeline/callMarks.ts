@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../config/snapshot.ts';
+import { type Api, apiOf, rootApi } from '../../config/api.ts';
 import { CallMarker, type CountedMark, type MarkFiles } from '../../usage/ledger/callMarks.ts';
 import { slotOf, slotsPerTable } from '../../usage/ledger/markFile.ts';
 import { type IsIgnored, ignoredBy } from '../../versions/retirement/countedUsage.ts';
@@ -14,9 +14,10 @@ export class VersionCallMarks {
   readonly #marker: CallMarker;
   readonly #context: GatewayContext;
   readonly #requestsByVersion: ReadonlyMap<string, VersionRequests>;
-  #ignored: { readonly snapshot: Snapshot; readonly isIgnored: IsIgnored | undefined } | undefined;
+  /** Tells which clients an API ignores. A reload makes new APIs. */
+  readonly #ignored = new WeakMap<Api, IsIgnored>();
   /** The ignored client that called last. While nobody else calls, each of its requests asks whether it is ignored. */
-  #lastIgnored: string | undefined;
+  #lastIgnored: { readonly client: string; readonly api: Api } | undefined;
   /** By slot, epoch ms: a client may call any number of versions that do not exist. */
   readonly #nextUnlistedMarks = new Float64Array(slotsPerTable);
 
@@ -33,13 +34,15 @@ export class VersionCallMarks {
 
   /** Called for a request whose version was not marked lately, before the request is forwarded or answered. */
   onCall(exchange: Exchange, { version, requests }: ActiveVersion): void {
-    if (!this.#isByIgnoredClient(exchange)) this.#mark(version.major, requests);
+    const api = apiOf(version.name, exchange.activeSnapshot.snapshot);
+    if (!this.#isByIgnoredClient(exchange, api)) this.#mark(version.major, requests);
   }
 
   /** Called for a request to a version that routes.yaml does not list, before it is answered. */
   onUnlistedCall(exchange: Exchange, major: number): void {
     const slot = slotOf(major);
-    if (exchange.now < (this.#nextUnlistedMarks[slot] ?? 0) || this.#isByIgnoredClient(exchange)) return;
+    const api = rootApi(exchange.activeSnapshot.snapshot);
+    if (exchange.now < (this.#nextUnlistedMarks[slot] ?? 0) || this.#isByIgnoredClient(exchange, api)) return;
     const now = this.#context.now();
     this.#marker.mark(major, now);
     this.#nextUnlistedMarks[slot] = now + markIntervalMs;
@@ -53,11 +56,11 @@ export class VersionCallMarks {
   beginCount(): CountedMark | undefined {
     const { process, last: until } = this.#marker;
     const { snapshot } = this.#context.activeSnapshot;
-    const isIgnored = this.#isIgnored(snapshot);
     this.#nextUnlistedMarks.fill(0);
     let open = 0;
     for (const [name, requests] of this.#requestsByVersion) {
       requests.nextMarkAt = 0;
+      const isIgnored = this.#isIgnoredIn(apiOf(name, snapshot));
       open += requests.inFlightCount + requests.queue.length;
       const isOpen = isIgnored
         ? requests.queue.length > 0 ||
@@ -79,24 +82,24 @@ export class VersionCallMarks {
   }
 
   /** The calls of a probe say nothing about the use of a version, so a crash must not hide it. */
-  #isByIgnoredClient(exchange: Exchange): boolean {
-    const isIgnored = this.#isIgnored(exchange.activeSnapshot.snapshot);
+  #isByIgnoredClient(exchange: Exchange, api: Api): boolean {
+    const isIgnored = this.#isIgnoredIn(api);
     if (!isIgnored) return false;
     const client = exchange.identify();
-    if (client === this.#lastIgnored) return true;
+    if (client === this.#lastIgnored?.client && api === this.#lastIgnored.api) return true;
     if (!isIgnored({ client, name: undefined })) return false;
-    this.#lastIgnored = client;
+    this.#lastIgnored = { client, api };
     return true;
   }
 
-  /** Undefined if no client is ignored. */
-  #isIgnored(snapshot: Snapshot): IsIgnored | undefined {
-    if (this.#ignored?.snapshot !== snapshot) {
-      const { ignoreClients } = snapshot.retire;
-      const isIgnored = ignoreClients.length === 0 ? undefined : ignoredBy(ignoreClients);
-      this.#ignored = { snapshot, isIgnored };
-      this.#lastIgnored = undefined;
-    }
-    return this.#ignored.isIgnored;
+  /** Undefined if the API ignores no client. */
+  #isIgnoredIn(api: Api): IsIgnored | undefined {
+    const { ignoreClients } = api.retire;
+    if (ignoreClients.length === 0) return undefined;
+    const known = this.#ignored.get(api);
+    if (known) return known;
+    const isIgnored = ignoredBy(ignoreClients);
+    this.#ignored.set(api, isIgnored);
+    return isIgnored;
   }
 }

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { apiOf } from '../../config/api.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { inWholeUnits, plural, printableExcerpt } from '../../shared/text.ts';
 import { pathWithoutIds } from '../../usage/counting/routeNames.ts';
@@ -60,15 +61,17 @@ export async function tryNewTargets(query: TrialQuery, context: TrialContext): P
   const warnings = found.flatMap(({ version, url, sharedWith }) =>
     sharedWith === undefined ? [] : [`/${version} gets ${url}, which is also the target of /${sharedWith}`],
   );
-  const { trial } = after.guard;
-  const tried = trial === 0 || faults.length > 0 ? [] : found.filter(({ version }) => !isForced(version));
+  const trialOf = (version: string) => apiOf(version, after).guard.trial;
+  const isTried = ({ version }: { readonly version: string }) => trialOf(version) !== 0 && !isForced(version);
+  const tried = faults.length > 0 ? [] : found.filter(isTried);
   if (tried.length === 0) return { ...nothingTried, faults, warnings };
-  const versions = [...new Set(tried.map(({ version }) => version))];
-  const paths = trial === 'connect' ? undefined : await context.recentPaths(versions);
+  const versions = [...new Set(tried.map(({ version }) => version))].filter((one) => trialOf(one) !== 'connect');
+  const paths = versions.length === 0 ? undefined : await context.recentPaths(versions);
   const publicHost = after.gateway.publicUrl && new URL(after.gateway.publicUrl).host;
-  const limitMs = trial === 'connect' ? connectTrialMs : trial;
   const outcomes = await Promise.all(
     tried.map(async (target) => {
+      const trial = trialOf(target.version);
+      const limitMs = trial === 'connect' ? connectTrialMs : trial;
       const settings = { paths: paths?.get(target.version) ?? [], publicHost, timeout: attemptMs };
       const failure = await tryUntil(() => attemptTrial(target, settings), target, limitMs, context);
       const message = failure && messageOf(target, failure, limitMs, before);

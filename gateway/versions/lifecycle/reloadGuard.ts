@@ -1,6 +1,9 @@
-import type { AcceptedConfig, AcceptedVersion } from '../../config/acceptedConfig.ts';
+import type { AcceptedApi, AcceptedConfig, AcceptedVersion } from '../../config/acceptedConfig.ts';
+import { type Apis, apiOf, type GuardSettings } from '../../config/api.ts';
+import type { BrownoutSettings } from '../../config/clientRules.ts';
 import { forcePlaceholder, routeShapeOf } from '../../config/rules/lifecycle.ts';
-import type { GuardSettings, Snapshot } from '../../config/snapshot.ts';
+import type { Snapshot } from '../../config/snapshot.ts';
+
 import { dateText, dayText, rfc3339 } from '../../shared/instant.ts';
 import { ago, inWholeUnits, plural, printableExcerpt } from '../../shared/text.ts';
 import { atAndIn, type CallEvidence } from '../../usage/evidence/callEvidence.ts';
@@ -31,8 +34,12 @@ export interface VersionUsage {
 }
 
 interface EditedConfig extends AcceptedConfig {
+  readonly apis: Apis<EditedApi>;
+}
+
+interface EditedApi extends AcceptedApi {
   readonly guard: GuardSettings;
-  readonly brownout: Pick<Snapshot['brownout'], 'notice' | 'spared'>;
+  readonly brownout: Pick<BrownoutSettings, 'notice' | 'spared'>;
 }
 
 /** The reasons to refuse an edit because it breaks what the current configuration has announced to clients. */
@@ -40,23 +47,24 @@ export function guardReload(before: AcceptedConfig, after: EditedConfig, use: Ve
   return before.sortedVersions.flatMap((old) => {
     if (isForced(old.name, before, after)) return [];
     const version = after.versions.get(old.name);
+    const api = apiOf(old.name, after);
     const known = [
       ...endMessages(old, version, now),
       ...waiverMessages(old, version, now),
       ...(version
         ? [
-            ...sunsetMessages(old, version, after, now),
+            ...sunsetMessages(old, version, api.guard, now),
             ...successorMessages(old, version, before, after, now),
-            ...brownoutMessages(old, version, after.brownout.notice, now),
-            ...sparedMessages(old, version, before.brownout.spared, after.brownout, now),
+            ...brownoutMessages(old, version, api.brownout.notice, now),
+            ...sparedMessages(old, version, apiOf(old.name, before).brownout.spared, api.brownout, now),
             ...freezeMessages(old, version, use),
             ...adapterMessages(old.name, use),
           ]
         : []),
     ];
     const refusal = (message: string) => ({ version: old.name, message, force: forceLine([old.name]) });
-    const calls = endsSoon(old, version, after.guard, now)
-      ? callRefusal(old, version, after.guard.quiet, use, now)
+    const calls = endsSoon(old, version, api.guard, now)
+      ? callRefusal(old, version, api.guard.quiet, use, now)
       : undefined;
     return [...known.map(refusal), ...(calls ? [{ ...refusal(calls.message), known: calls.known }] : [])];
   });
@@ -76,13 +84,15 @@ export function forceLine(versions: readonly string[]): string {
 
 /** Each reason is used once, in the reload in which its text is new, so that it does not force a later edit. */
 export function isForced(name: string, before: AcceptedConfig, after: AcceptedConfig): boolean {
-  const reason = after.guard.force.get(name);
-  return reason !== undefined && reason !== before.guard.force.get(name);
+  const reason = apiOf(name, after).guard.force.get(name);
+  return reason !== undefined && reason !== apiOf(name, before).guard.force.get(name);
 }
 
 /** The versions that the edit retires or removes, now or within `guard.quiet`. */
 export function endedVersions(before: AcceptedConfig, after: EditedConfig, now: number): string[] {
-  const ended = before.sortedVersions.filter((old) => endsSoon(old, after.versions.get(old.name), after.guard, now));
+  const ended = before.sortedVersions.filter((old) =>
+    endsSoon(old, after.versions.get(old.name), apiOf(old.name, after).guard, now),
+  );
   return ended.map(({ name }) => name);
 }
 
@@ -283,9 +293,13 @@ function uncoveredMessages(
 }
 
 /** Messages about changed sunsets: of the version, and of routes that end before their version. */
-function sunsetMessages(old: AcceptedVersion, version: AcceptedVersion, after: EditedConfig, now: number): string[] {
+function sunsetMessages(
+  old: AcceptedVersion,
+  version: AcceptedVersion,
+  { notice }: GuardSettings,
+  now: number,
+): string[] {
   if (stageOf(old, now) === 'retired') return [];
-  const { notice } = after.guard;
   const ofVersion = sunsetMessage(`/${old.name}`, old.sunset, version.sunset, notice, now);
   // The names of path parameters may differ.
   const endsByShape = new Map([...(old.ends ?? []), ...(version.ends ?? [])].map((end) => [routeShapeOf(end), end]));

@@ -1,3 +1,4 @@
+import { rootApi } from '../../config/api.ts';
 import type { GatewaySettings, Snapshot, Version } from '../../config/snapshot.ts';
 import { dateText } from '../../shared/instant.ts';
 import { stageOf } from './stage.ts';
@@ -40,7 +41,7 @@ function describeSettings(before: Snapshot, after: Snapshot): string[] {
   return [
     ...(differ(reloadableIn(before.gateway), reloadableIn(after.gateway)) ? ['gateway: settings changed'] : []),
     // The settings of `brownout` decide which clients a brownout refuses, and with which status.
-    ...(differ(before.brownout, after.brownout) ? ['brownout: settings changed'] : []),
+    ...(differ(rootApi(before).brownout, rootApi(after).brownout) ? ['brownout: settings changed'] : []),
     ...notApplied.map(([key]) => `${key}: applied at the next start`),
     ...raisedLimits.map((name) => `gateway.limits.${name}: a higher limit is applied in full at the next start`),
   ];

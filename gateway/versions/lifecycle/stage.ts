@@ -1,4 +1,5 @@
 import type { AcceptedVersion } from '../../config/acceptedConfig.ts';
+import { nextInApi } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { dateText } from '../../shared/instant.ts';
 import { translatePath } from '../../shared/pathTable.ts';
@@ -77,7 +78,7 @@ interface VersionSet<Kind extends AcceptedVersion> {
 /** The version after `version`, retired or not: its configured `successor`, else the next higher major. */
 export function nextVersion<Kind extends AcceptedVersion>(version: Kind, snapshot: VersionSet<Kind>): Kind | undefined {
   if (version.successor !== undefined) return snapshot.versions.get(version.successor);
-  return snapshot.sortedVersions[snapshot.sortedVersions.indexOf(version) + 1];
+  return nextInApi(version, snapshot.sortedVersions);
 }
 
 /** The version that clients of `version` should move to: the next one that is not retired. */

@@ -1,3 +1,4 @@
+import { apiOf } from '../../config/api.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { dayText } from '../../shared/instant.ts';
 import { ago, inBytes, inWholeUnits, plural, printableExcerpt, withCommas } from '../../shared/text.ts';
@@ -25,8 +26,9 @@ export function editRefusals(before: Snapshot, after: Snapshot, usage: EditUsage
 /** Refusals of versions in use whose present paths the gateway would answer 404, because the edit changes `gateway.base_path`. */
 function basePathRefusals(before: Snapshot, after: Snapshot, usage: EditUsage, now: number): Refusal[] {
   const [from, to] = [before, after].map(({ gateway }) => gateway.basePath || '/');
-  if (from === to || after.guard.quiet === 0) return [];
+  if (from === to) return [];
   return after.sortedVersions.flatMap(({ name }) => {
+    if (apiOf(name, after).guard.quiet === 0) return [];
     const isLost = isServed(name, before, before, now) && !isAtOldPath(name, after, before, now);
     const evidence = usage.calls(name);
     const requests = usage.ownRefusals?.atOldPaths.get(name) ?? 0;
@@ -45,12 +47,12 @@ function basePathRefusals(before: Snapshot, after: Snapshot, usage: EditUsage, n
 
 /** Refusals of versions of which the gateway would refuse some requests, by a limit of their size or by an adapter. */
 function requestRefusals(before: Snapshot, after: Snapshot, usage: EditUsage, now: number): Refusal[] {
-  const { quiet } = after.guard;
   const { ownRefusals } = usage;
-  if (quiet === 0) return [];
   const versions = changedVersions({ candidate: after, running: before });
   const served = versions.filter((name) => isServed(name, before, before, now) && isServed(name, after, before, now));
   return served.flatMap((version) => {
+    const { quiet } = apiOf(version, after).guard;
+    if (quiet === 0) return [];
     const refusal = (message: string, known: boolean) => ({ version, message, force: forceLine([version]), known });
     const tooLarge = ownRefusals?.tooLarge.filter((one) => one.version === version) ?? [];
     const bySize = [...Map.groupBy(tooLarge, ({ part, isKnown }) => `${part} ${isKnown}`).values()];

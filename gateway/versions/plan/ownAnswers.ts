@@ -9,7 +9,7 @@ import {
   sizeParts,
 } from '../../usage/evidence/requestSizes.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
-import { ignoredBy, withAtLeastOneRequest } from '../retirement/countedUsage.ts';
+import { ignoredInApi, withAtLeastOneRequest } from '../retirement/countedUsage.ts';
 import { adaptedNames, bodyLimits, type RouteAnswer, routeAnswers } from './adaptedRoutes.ts';
 import { sizeAnswers } from './plan.ts';
 
@@ -117,7 +117,7 @@ async function requestsAtOldPaths(
 ): Promise<ReadonlyMap<string, number>> {
   const requests = new Map<string, number>();
   if (!movesPaths(configurations)) return requests;
-  const isIgnored = ignoredBy((configurations.running ?? configurations.candidate).retire.ignoreClients);
+  const isIgnored = ignoredInApi(configurations.running ?? configurations.candidate);
   for (const one of await queries.byVersionAndClient(since, () => false)) {
     const use = withAtLeastOneRequest(one, since);
     if (isIgnored(use) || onlyFails(use)) continue;

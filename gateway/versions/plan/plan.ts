@@ -1,3 +1,4 @@
+import { apiOf } from '../../config/api.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { versionSegment } from '../../routing/requestTarget.ts';
 import type { Instant } from '../../shared/instant.ts';
@@ -51,7 +52,7 @@ export interface PlannedRequest {
  */
 export function plannedAnswer(
   { version: name, client = '', isAdapted = true }: PlannedRequest,
-  snapshot: Pick<Snapshot, 'gateway' | 'versions' | 'brownout'>,
+  snapshot: Pick<Snapshot, 'gateway' | 'versions' | 'apis'>,
   basePath: string,
   at: number,
   newClients: ReadonlyMap<string, ReadonlySet<string>> = new Map(),
@@ -69,7 +70,7 @@ export function plannedAnswer(
   // `other clients` are unknown, so any brownout may refuse them. A request without a client stands for all others.
   if (client === otherClients) return window.clientShare > 0 ? 'brownout' : answerIfNotRefused;
   if (client === '') return window.clientShare === 1 ? 'brownout' : answerIfNotRefused;
-  return new BrownoutScope(version, window, snapshot.brownout.spared).includesClient(client)
+  return new BrownoutScope(version, window, apiOf(version.name, snapshot).brownout.spared).includesClient(client)
     ? 'brownout'
     : answerIfNotRefused;
 }

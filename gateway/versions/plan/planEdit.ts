@@ -1,3 +1,4 @@
+import { apiOf } from '../../config/api.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { isoText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
 import { plural, printableExcerpt, withCommas } from '../../shared/text.ts';
@@ -8,7 +9,7 @@ import { isSingleClient, otherClients } from '../../usage/usageRow.ts';
 import { brownoutAt } from '../lifecycle/brownouts.ts';
 import { runningWaivers, stageOf, waiverWords } from '../lifecycle/stage.ts';
 import { findFreezeClients, freezeInWords, knownClientsLimit } from '../restrictions/knownClients.ts';
-import { ignoredBy, withAtLeastOneRequest } from '../retirement/countedUsage.ts';
+import { ignoredInApi, withAtLeastOneRequest } from '../retirement/countedUsage.ts';
 import { lastPeriodInWords } from '../retirement/words.ts';
 import { type RouteGroup, routeGroups, routeRemarks, useParts } from './adaptedRoutes.ts';
 import { changedVersions, ownRefusals } from './ownAnswers.ts';
@@ -104,11 +105,10 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
       };
     }),
   );
-  const isIgnored = ignoredBy(candidate.retire.ignoreClients);
-  const rowsOfClients = [...Map.groupBy(rows, ({ client }) => client).values()];
-  const counted = rowsOfClients.filter(([first]) => first && !isIgnored(first)).map(clientOf);
-  const ignored = rowsOfClients.filter(([first]) => first && isIgnored(first)).map(clientOf);
-  const countedRows = rows.filter((row) => !isIgnored(row));
+  const isIgnored = ignoredInApi(candidate);
+  const [countedRows, ignoredRows] = [rows.filter((row) => !isIgnored(row)), rows.filter(isIgnored)];
+  const clientsIn = (some: typeof rows) => [...Map.groupBy(some, ({ client }) => client).values()].map(clientOf);
+  const [counted, ignored] = [clientsIn(countedRows), clientsIn(ignoredRows)];
   const singleClients = counted.filter(isSingleClient);
   const rowsByVersion = Map.groupBy(countedRows, ({ version }) => version);
   const versionNames = new Set([...candidate.versions.keys(), ...rows.map(({ version }) => version)]);
@@ -165,9 +165,10 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
  */
 async function plannedFreezes(
   queries: UsageQueries,
-  { sortedVersions, retire, usage }: PlanQuery['candidate'],
+  candidate: PlanQuery['candidate'],
   { running, now, live }: PlanQuery,
 ): Promise<{ readonly newClients: ReadonlyMap<string, ReadonlySet<string>>; readonly remarks: readonly Remark[] }> {
+  const { sortedVersions, usage } = candidate;
   const newClients = new Map<string, ReadonlySet<string>>();
   const remarks: Remark[] = [];
   const isSameNaming = JSON.stringify(usage.identify) === JSON.stringify((running?.usage ?? usage).identify);
@@ -176,7 +177,8 @@ async function plannedFreezes(
   for (const { name: version, freeze } of sortedVersions) {
     if (freeze === undefined || freeze.from > now) continue;
     const limit = knownClientsLimit(usage);
-    const rules = { version, ...freeze, namingRulesId, quiet: retire.quiet, limit };
+    const { quiet } = apiOf(version, candidate).retire;
+    const rules = { version, ...freeze, namingRulesId, quiet, limit };
     const found = await findFreezeClients(queries, { ...rules, now, live: live?.get(version) });
     if (found.kind === 'found') {
       if (freeze.mode === 'refuse') newClients.set(version, new Set(found.newClients.map(({ client }) => client)));

@@ -1,3 +1,4 @@
+import { apiOf } from '../../config/api.ts';
 import type { BrownoutWindow } from '../../config/clientRules.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import type { Problem } from '../../problems/problem.ts';
@@ -89,7 +90,7 @@ export class Brownouts implements Restriction {
   private constructor(version: Version, snapshot: Snapshot) {
     this.#version = version;
     this.#snapshot = snapshot;
-    const { spared } = snapshot.brownout;
+    const { spared } = apiOf(version.name, snapshot).brownout;
     this.#scopes = new Map(version.brownouts.map((window) => [window, new BrownoutScope(version, window, spared)]));
   }
 
@@ -126,7 +127,7 @@ function brownoutProblem(
 ): Problem {
   const next = nextBrownout(version, state.cancelled, now);
   const remainingSeconds = Math.max(1, Math.ceil((end - now) / 1000));
-  const { status } = snapshot.brownout;
+  const { status } = apiOf(version.name, snapshot).brownout;
   return {
     code: 'VERSION_BROWNOUT',
     ...(status === 503 ? {} : { status }),

@@ -1,3 +1,4 @@
+import { apiOf } from '../../config/api.ts';
 import type { BrownoutSettings, BrownoutWindow } from '../../config/clientRules.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { percent } from '../../shared/text.ts';
@@ -28,15 +29,16 @@ export interface BrownoutEstimate {
 /** Undefined: the ledger cannot be read, and `queries.problem` has the reason. */
 export async function estimateBrownout(
   queries: Pick<UsageQueries, 'byClient' | 'requests' | 'routes' | 'coverage' | 'problem'>,
-  { brownout }: Pick<Snapshot, 'brownout'>,
+  snapshot: Pick<Snapshot, 'apis'>,
   version: Version,
   window: BrownoutWindow,
   now: number,
   live: LiveFacts | undefined,
 ): Promise<BrownoutEstimate | undefined> {
   const since = now - recentMs;
-  const scope = new BrownoutScope(version, window, brownout.spared);
-  const sparedClients = new Set(brownout.spared);
+  const { spared } = apiOf(version.name, snapshot).brownout;
+  const scope = new BrownoutScope(version, window, spared);
+  const sparedClients = new Set(spared);
   const clients = await queries.byClient(version.name, since);
   const routes = window.routes && (await queries.routes(version.name, since));
   const totals = await queries.requests(since);

@@ -1,3 +1,4 @@
+import { apiOf } from '../../config/api.ts';
 import type { BrownoutWindow } from '../../config/clientRules.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import type { Clock } from '../../shared/clock.ts';
@@ -216,7 +217,7 @@ export class BrownoutControl {
       return { reason: `its successor /${successor.name} has no healthy target`, mayEnd: false };
     const estimated = await estimate(version, window, now).catch(() => undefined);
     if (estimated === undefined) return { reason: unreadable, mayEnd: true };
-    const reason = reasonToSkip(estimated, source.current.brownout);
+    const reason = reasonToSkip(estimated, apiOf(version.name, source.current).brownout);
     const mayEnd = estimated.missing.length > 0 && mayBeKnownAt(estimated, window.at);
     return reason === undefined ? undefined : { reason, mayEnd };
   }

@@ -1,3 +1,4 @@
+import { apiOf } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { rfc3339 } from '../../shared/instant.ts';
 import { messageOf, plural } from '../../shared/text.ts';
@@ -89,7 +90,7 @@ export class FreezeWatch {
     this.#watched = new Map(
       snapshot.sortedVersions.flatMap(({ name, freeze }): [string, WatchedFreeze][] => {
         if (freeze === undefined) return [];
-        const key = JSON.stringify([name, freeze, snapshot.retire.quiet, snapshot.usage.identify]);
+        const key = JSON.stringify([name, freeze, apiOf(name, snapshot).retire.quiet, snapshot.usage.identify]);
         const kept = watchedBefore.get(key);
         // The reload may have removed the reason.
         if (kept?.state === 'inactive') kept.nextReadAt = 0;
@@ -216,12 +217,13 @@ export class FreezeWatch {
   ): Promise<FreezeClients> {
     const { findClients, askForCalls, now } = this.#options;
     if (findClients === undefined) return { kind: 'unknown', reason: 'This gateway has no usage ledger.' };
-    const { retire, usage, versions } = this.#snapshot;
+    const { usage, versions } = this.#snapshot;
+    const { quiet } = apiOf(version, this.#snapshot).retire;
     const configured = versions.get(version);
     const allow = configured ? clientsSparedByFreeze(configured, this.#options.now()) : settings.allow;
     const namingRulesId = this.#options.namingRulesId(this.#snapshot);
-    const rules = { version, ...settings, allow, namingRulesId, quiet: retire.quiet, limit: knownClientsLimit(usage) };
-    const periodMs = now() - settings.from + retire.quiet;
+    const rules = { version, ...settings, allow, namingRulesId, quiet, limit: knownClientsLimit(usage) };
+    const periodMs = now() - settings.from + quiet;
     try {
       // New clients that are missing now are found the next time.
       const live = onlyNewClients ? undefined : await askForCalls(version, periodMs);

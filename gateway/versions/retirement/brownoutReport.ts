@@ -1,3 +1,4 @@
+import { apiOf } from '../../config/api.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { isoText, rfc3339, rfc3339Of } from '../../shared/instant.ts';
 import { inWholeUnits, plural } from '../../shared/text.ts';
@@ -82,7 +83,7 @@ export async function brownoutReport(
   );
   const waivers = snapshot.versions.get(version)?.waivers.filter(({ until }) => now < until) ?? [];
   const waived = waivers.flatMap(({ clients: own }) => own);
-  const spared = [...new Set([...snapshot.brownout.spared, ...waived])];
+  const spared = [...new Set([...apiOf(version, snapshot).brownout.spared, ...waived])];
   const notRefused =
     period && !isBrief ? await queries.brownouts.notRefused(period, spared, maxListed) : { count: 0, clients: [] };
   const classCounts = new Map(brownoutClasses.map((name) => [name, 0]));

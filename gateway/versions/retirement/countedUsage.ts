@@ -1,3 +1,4 @@
+import { apiOf } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { onlyFails } from '../../usage/counting/countedExchange.ts';
 import { currentNameOf } from '../../usage/counting/routeNames.ts';
@@ -51,13 +52,9 @@ export function shareOf(counted: CountedClients): number {
 }
 
 /** The clients whose calls do not keep a version from being retired: those of `retire.ignore_clients` and of its waivers. */
-export function ignoredOrWaived(
-  { retire, versions }: Pick<Snapshot, 'retire' | 'versions'>,
-  version: string,
-  now: number,
-): string[] {
-  const waivers = versions.get(version)?.waivers.filter(({ until }) => now < until) ?? [];
-  return [...retire.ignoreClients, ...waivers.flatMap(({ clients }) => clients)];
+export function ignoredOrWaived(snapshot: Pick<Snapshot, 'apis' | 'versions'>, version: string, now: number): string[] {
+  const waivers = snapshot.versions.get(version)?.waivers.filter(({ until }) => now < until) ?? [];
+  return [...apiOf(version, snapshot).retire.ignoreClients, ...waivers.flatMap(({ clients }) => clients)];
 }
 
 export type IsIgnored = (client: Pick<ClientUse, 'client' | 'name'>) => boolean;
@@ -70,6 +67,14 @@ export function ignoredBy(names: readonly string[]): IsIgnored {
   const listed = new Set(names);
   return ({ client, name }) =>
     listed.has(client) || listed.has(client.slice(client.indexOf(':') + 1)) || (name !== undefined && listed.has(name));
+}
+
+/** Returns a function that tells whether the API of a version ignores a client: `retire.ignore_clients`. */
+export function ignoredInApi(
+  host: Pick<Snapshot, 'apis'>,
+): (use: Pick<ClientUse, 'client' | 'name'> & { readonly version: string }) => boolean {
+  const isIgnoredIn = new Map([...host.apis.values()].map((api) => [api, ignoredBy(api.retire.ignoreClients)]));
+  return (use) => isIgnoredIn.get(apiOf(use.version, host))?.(use) === true;
 }
 
 /** The clients that called a version since some instant. */

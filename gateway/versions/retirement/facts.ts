@@ -1,3 +1,4 @@
+import { apiOf, type RetireSettings } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { completeDaysSince, evidenceOf } from '../../usage/callFacts.ts';
 import { onlyFails } from '../../usage/counting/countedExchange.ts';
@@ -166,7 +167,8 @@ async function countedFacts(
   const since = quietSince(now, quiet);
   const sinceHour = Math.floor(since / hourMs) * hourMs;
   // The end of a route refuses no request, so waivers do not apply to it.
-  const retire = route ? snapshot.retire : { ...snapshot.retire, ignoreClients: ignoredOrWaived(snapshot, name, now) };
+  const ofApi = apiOf(name, snapshot).retire;
+  const retire = route ? ofApi : { ...ofApi, ignoreClients: ignoredOrWaived(snapshot, name, now) };
   const isIgnored = ignoredBy(retire.ignoreClients);
   const { inFlight, lastRemembered = 0 } = sources.live ?? noLiveFacts;
   // Open requests of the version are in the evidence, whoever sent them. Which of them are to the route is not known.
@@ -193,7 +195,7 @@ async function countedFacts(
     ...dates,
     quiet,
     // A share would not protect clients: nearly every route has only a small share of all requests, even if clients need it.
-    maxShare: route ? 0 : snapshot.retire.maxShare,
+    maxShare: route ? 0 : retire.maxShare,
     allRequests: allRequestsOf(totals, users, adjustedUsers),
     clients: adjustedUsers.filter(isSingleClient),
     others: adjustedUsers.find((one) => !isSingleClient(one)),
@@ -248,7 +250,7 @@ function datesOf(
 async function pastClients(
   version: string,
   queries: RouteQueries,
-  { ignoreClients, rhythm }: Snapshot['retire'],
+  { ignoreClients, rhythm }: RetireSettings,
   since: number,
   quiet: number,
   now: number,

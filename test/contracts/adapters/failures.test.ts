@@ -3,6 +3,7 @@ import type { Snapshot } from '../../../gateway/config/snapshot.ts';
 import { startGateway } from '../../../gateway/process/runtime/gateway.ts';
 import { answer, startBackend } from '../../support/backend.ts';
 import { ask, connectTo, get } from '../../support/rawClient.ts';
+import { withForce } from '../../support/withForce.ts';
 import { prepared, servedSnapshot } from './servedVersion.ts';
 
 /** The snapshot with another hash of the adapter, as if its settings had changed. */
@@ -19,7 +20,7 @@ it('a reload that changes the adapter removes the failures of the former one fro
   const changed = {
     ...withHash(served, 'fedcba543210'),
     fingerprint: 'changed',
-    guard: { ...served.guard, force: new Map([['v1', 'a test']]) },
+    apis: withForce(served, ['v1']),
   };
   const running = await startGateway(served, { load: () => changed });
   onTestFinished(() => running.close());

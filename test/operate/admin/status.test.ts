@@ -19,6 +19,7 @@ import { eventually } from '../../support/eventually.ts';
 import { refusedUrl, startTestGateway } from '../../support/gateway.ts';
 import { ask, connectTo, get } from '../../support/rawClient.ts';
 import { readLedger } from '../../support/readLedger.ts';
+import { withForce } from '../../support/withForce.ts';
 import { row } from '../../usage/model.ts';
 import { parseMetrics } from '../../usage/observability/parseMetrics.ts';
 
@@ -224,7 +225,7 @@ it('a version that gets an adapter and names no backend any more keeps the one t
     servedSnapshot(other, { version: { upstream: undefined }, routes, gateway: {} }),
   ) as [Snapshot, Snapshot];
   const statusOfV1 = async (next: Snapshot) => {
-    const forced = { ...next, guard: { ...next.guard, trial: 0, force: new Map([['v1', 'a test']]) } };
+    const forced = { ...next, apis: withForce(next, ['v1'], { trial: 0 }) };
     const running = await startGateway(before, { load: () => forced });
     onTestFinished(() => running.close());
     expect((await running.reload('admin')).kind).toBe('reloaded');
@@ -275,8 +276,7 @@ it('a retired version keeps the backend that served its waived clients', async (
 describe('a retired version is not safe to stop while its backend has open requests of', () => {
   /** The status of `version` after a reload during a request. */
   const statusAfter = async (before: Snapshot, after: Snapshot, path: string, version: string) => {
-    const force = new Map(['v0', 'v1', 'v2'].map((name) => [name, 'a test']));
-    const changed = { ...after, fingerprint: 'changed', guard: { ...after.guard, force } };
+    const changed = { ...after, fingerprint: 'changed', apis: withForce(after, ['v0', 'v1', 'v2']) };
     const running = await startGateway(before, { load: () => changed });
     onTestFinished(() => running.close());
     const statuses = () => stopStatuses(running.adminPort);

@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { acceptedRecord, configHash } from '../../../gateway/config/acceptedConfig.ts';
 import { answerSettingsOf } from '../../../gateway/config/answerSettings.ts';
+import { rootApi } from '../../../gateway/config/api.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import type { Sql } from '../../../gateway/operate/fleet/postgres.ts';
 import { schemaName } from '../../../gateway/operate/fleet/schema.ts';
@@ -46,7 +47,7 @@ it('returns the configuration that was accepted last', async () => {
   const found = await readSharedConfig(sql);
   expect(found).toMatchObject({ hash: configHash(snapshot), gateway: 'gw-1', answers: accepted('gw-1', 0).answers });
   expect(found?.config.versions.get('v1')).toMatchObject({ sunset: snapshot.versions.get('v1')?.sunset });
-  expect(found?.config.guard.force).toEqual(new Map([['v1', 'agreed with all clients']]));
+  expect(found && rootApi(found.config).guard.force).toEqual(new Map([['v1', 'agreed with all clients']]));
 });
 
 it('is not replaced by one that was accepted earlier', async () => {

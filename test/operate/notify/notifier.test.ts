@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { expect, it, onTestFinished } from 'vitest';
+import { receiversOf } from '../../../gateway/config/api.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import type { NotifyReport, NotifyStatus } from '../../../gateway/operate/notify/dispatcher.ts';
 import type { NotifyEvent } from '../../../gateway/operate/notify/events.ts';
@@ -173,8 +174,12 @@ it('sends the digest of the week to a webhook that a reload adds', async () => {
   const { notifier, source, clock, receiver } = await start({ weeklyDigest });
   await eventually(() => expect(receiver.titles()).toEqual(['Event digest']));
   const added = await startReceiver();
-  const { usage, notify } = source.current;
-  const webhooks = [...notify.map(({ url }) => url), added.url].map((url) => ({ url, events: [], digest: 'weekly' }));
+  const { usage } = source.current;
+  const webhooks = [...receiversOf(source.current).map(({ url }) => url), added.url].map((url) => ({
+    url,
+    events: [],
+    digest: 'weekly',
+  }));
   source.current = snapshotFrom({
     routes: { '/v1': 'http://127.0.0.1:1' },
     usage: { store: usage.store },
@@ -244,10 +249,12 @@ it('sends an event at once and not at the next tick, once, and the next one afte
   const receiver = await startReceiver();
   const answer = Promise.withResolvers<void>();
   receiver.next.push((res) => void answer.promise.then(() => res.writeHead(204).end()));
-  const [settings] = snapshotFrom({
-    routes: { '/v1': 'http://127.0.0.1:1' },
-    notify: [{ url: receiver.url, events: ['deprecation'] }],
-  }).notify;
+  const [settings] = receiversOf(
+    snapshotFrom({
+      routes: { '/v1': 'http://127.0.0.1:1' },
+      notify: [{ url: receiver.url, events: ['deprecation'] }],
+    }),
+  );
   const workerData = { receivers: [settings], file: join(temporaryFolder(), 'queue.db'), fleet: undefined };
   const worker = new Worker(new URL('./tickingNever.ts', import.meta.url), { workerData });
   onTestFinished(() => void worker.terminate());

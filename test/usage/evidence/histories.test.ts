@@ -1,6 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { rootApi } from '../../../gateway/config/api.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
 import { cases } from '../../support/cases.ts';
 import { Random } from '../../support/random.ts';
@@ -41,7 +42,8 @@ const toleratedGap = quiet * toleratedShare;
 
 /** Whether the calls show that a place is wrong. */
 function isWrong(yes: Yes, { calls, snapshot }: SimulatedGateway, slack: number): boolean {
-  const isCounted = (client: string): boolean => !snapshot.retire.ignoreClients.includes(`x-client-id:${client}`);
+  const isCounted = (client: string): boolean =>
+    !rootApi(snapshot).retire.ignoreClients.includes(`x-client-id:${client}`);
   const ofVersion = calls.filter((one) => one.version === yes.version && isCounted(one.client));
   return !yes.isTrue(ofVersion, slack);
 }

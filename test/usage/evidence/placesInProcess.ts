@@ -1,3 +1,4 @@
+import { rootApi } from '../../../gateway/config/api.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import type { Snapshot, Version } from '../../../gateway/config/snapshot.ts';
 import { LastUse } from '../../../gateway/operate/admin/lastUse.ts';
@@ -304,7 +305,7 @@ function bodyOf<Body>(answer: AnswerBody<unknown> | AnswerProblem): Body | undef
 export async function yesesOfStore({ store, snapshot }: SimulatedGateway): Promise<Yes[]> {
   let reader: LedgerReader;
   try {
-    reader = LedgerReader.openAlone(store, undefined, snapshot.retire.ignoreClients);
+    reader = LedgerReader.openAlone(store, undefined, rootApi(snapshot).retire.ignoreClients);
   } catch {
     return [];
   }

@@ -1,5 +1,6 @@
 import { copyFileSync, linkSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { rootApi } from '../../../gateway/config/api.ts';
 import type { Snapshot } from '../../../gateway/config/snapshot.ts';
 import { usageSinkOf } from '../../../gateway/process/runtime/ledgerMaintenance.ts';
 import { CallMarker, CallMarks } from '../../../gateway/usage/ledger/callMarks.ts';
@@ -274,7 +275,7 @@ export class SimulatedGateway {
   }
 
   get #unmarked(): readonly string[] {
-    return this.snapshot.retire.ignoreClients;
+    return rootApi(this.snapshot).retire.ignoreClients;
   }
 
   get #configured(): string {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { rootApi } from '../../../gateway/config/api.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import type { Snapshot, Version } from '../../../gateway/config/snapshot.ts';
 import type { ObservedHealth } from '../../../gateway/usage/evidence/targetHealth.ts';
@@ -31,7 +32,7 @@ function scopeOf(snapshot: Snapshot, name = 'v1'): BrownoutScope {
   const version = versionOf(snapshot, name);
   const [window] = version.brownouts;
   if (window === undefined) throw new Error('no brownout');
-  return new BrownoutScope(version, window, snapshot.brownout.spared);
+  return new BrownoutScope(version, window, rootApi(snapshot).brownout.spared);
 }
 
 const names = Array.from({ length: 10_000 }, (_one, at) => `x-api-key:#${at.toString(16).padStart(16, '0')}`);

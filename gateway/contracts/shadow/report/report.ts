@@ -1,3 +1,4 @@
+import { apiOf } from '../../../config/api.ts';
 import type { Snapshot } from '../../../config/snapshot.ts';
 import { isoText } from '../../../shared/instant.ts';
 import { firstOf, plural } from '../../../shared/text.ts';
@@ -36,7 +37,7 @@ interface ChosenEvidence {
 export async function shadowReport(queries: UsageQueries, snapshot: Snapshot, query: ShadowQuery) {
   const { version, now } = query;
   const { allRows, chosen, routes, usedRoutes } = await readEvidence(queries, snapshot, query);
-  const quiet = snapshot.retire.quiet;
+  const { quiet } = apiOf(version, snapshot).retire;
   const [firsts, lasts] = [routes.map((one) => one.first), routes.map((one) => one.last)];
   const counts = countsOf(routes);
   const pairs = routes.reduce((sum, one) => sum + one.pairs, 0);
@@ -74,7 +75,7 @@ async function readEvidence(queries: UsageQueries, snapshot: Snapshot, { version
   const chosen = chooseEvidence(allRows, snapshot, version);
   const routes = chosen ? assessEvidence(chosen.rows) : [];
   const usedRoutes = new Map(
-    (await queries.routes(version, now - snapshot.retire.quiet)).map((one) => [one.route, one]),
+    (await queries.routes(version, now - apiOf(version, snapshot).retire.quiet)).map((one) => [one.route, one]),
   );
   return { allRows, chosen, routes, usedRoutes };
 }

@@ -1,3 +1,4 @@
+import { type Api, apiOf } from '../../../config/api.ts';
 import { nameLine } from '../../../config/names.ts';
 import type { Snapshot, Version } from '../../../config/snapshot.ts';
 import { fromPlain } from '../../../config/transfer.ts';
@@ -165,7 +166,7 @@ const answers: {
     }
     const reasonByAdapter = new Map<string, string>();
     for (const adapter of newAdapters) {
-      const reason = await whyAdapterCannotServe(queries, adapter, now - snapshot.retire.quiet);
+      const reason = await whyAdapterCannotServe(queries, adapter, now - apiOf(adapter.version, snapshot).retire.quiet);
       if (reason !== undefined) reasonByAdapter.set(adapter.version, reason);
     }
     const useByVersion = new Map(uses);
@@ -210,9 +211,13 @@ const answers: {
     namesFile === undefined ? noNamesFile(naming) : saveName(namesFile, naming),
 
   lastUse: async (queries, snapshot, { now, quiet, live }) => {
-    const lastUsed = new Map<string, number | undefined>(
-      await queries.lastUsed(ignoredBy(snapshot.retire.ignoreClients)),
-    );
+    const lastUsed = new Map<string, number | undefined>();
+    // One query for all APIs that ignore the same clients.
+    const alike = Map.groupBy(snapshot.apis.values(), ({ retire }) => JSON.stringify(retire.ignoreClients));
+    for (const [{ retire }, ...others] of alike.values() as Iterable<[Api, ...Api[]]>) {
+      for (const [name, at] of await queries.lastUsed(ignoredBy(retire.ignoreClients)))
+        if ([retire, ...others.map((one) => one.retire)].includes(apiOf(name, snapshot).retire)) lastUsed.set(name, at);
+    }
     for (const { name } of snapshot.sortedVersions.filter(({ waivers }) => waivers.some(({ until }) => now < until))) {
       const withoutWaived = await queries.lastUsed(ignoredBy(ignoredOrWaived(snapshot, name, now)));
       lastUsed.set(name, withoutWaived.get(name));
@@ -233,7 +238,11 @@ const answers: {
       const lastCall = (callers && lastCountedCall(callers, false)) ?? lastUsed.get(name);
       const ofGuard = { version: name, now, quiet, since, lastCall };
       const { called: inUse } = await evidenceOf(queries, ofGuard, live.get(name));
-      const { coveredSince } = await evidenceOf(queries, { version: name, now, quiet: snapshot.retire.quiet });
+      const { coveredSince } = await evidenceOf(queries, {
+        version: name,
+        now,
+        quiet: apiOf(name, snapshot).retire.quiet,
+      });
       times.set(name, { lastRequest: served > 0 ? last : undefined, lastUsed: lastCall, inUse, coveredSince });
     }
     return queries.problem === undefined ? times : undefined;

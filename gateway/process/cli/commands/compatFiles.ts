@@ -1,3 +1,4 @@
+import { rootApi } from '../../../config/api.ts';
 import type { Snapshot } from '../../../config/snapshot.ts';
 import type { Documents } from '../../../contract/document/documents.ts';
 import { below } from '../../../contract/document/located.ts';
@@ -92,7 +93,7 @@ export function judgeSettings(
   snapshot: Snapshot | undefined,
   { rule: givenLevels = new Map() }: Pick<ComparisonOptions, 'rule'>,
 ): JudgeSettings {
-  const { rules, exempt } = snapshot?.compat ?? { rules: new Map<string, never>(), exempt: [] };
+  const { rules, exempt } = (snapshot && rootApi(snapshot).compat) ?? { rules: new Map<string, never>(), exempt: [] };
   return {
     levels: new Map([...rules, ...givenLevels]),
     exemptions: new Exemptions(exempt, systemClock.now()),

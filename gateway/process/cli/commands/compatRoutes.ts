@@ -186,11 +186,11 @@ interface CallsInLedger {
 }
 
 /** Reads the calls of each route from the ledger: that of the fleet, or the file `usage.store`. */
-async function callsIn({ versions, usage, fleet, retire }: Snapshot, cwd: string): Promise<CallsInLedger> {
+async function callsIn({ versions, usage, fleet, apis }: Snapshot, cwd: string): Promise<CallsInLedger> {
   const place = fleet ? { ...fleet, timeoutMs: storeTimeoutMs } : usage;
   let evidence: LedgerEvidence;
   try {
-    evidence = await openEvidence(place, cwd, undefined, { fleet, retire });
+    evidence = await openEvidence(place, cwd, undefined, { fleet, apis });
   } catch (error) {
     return { callsOf: () => undefined, problem: fleet && messageOf(error) };
   }

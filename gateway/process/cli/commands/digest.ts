@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
+import { longestQuiet } from '../../../config/api.ts';
 import { asHtml } from '../../../operate/notify/formats.ts';
 import { digestEvent } from '../../../operate/notify/ledgerEvents.ts';
 import { type Document, documentAsMarkdown } from '../../../shared/document.ts';
@@ -86,7 +87,7 @@ async function digestFromStore(store: string, { config, since, names }: DigestOp
     const found = await digestEvent({
       snapshot,
       queries: ledger,
-      state: stateOf(snapshot.versions.keys(), Math.max(snapshot.retire.quiet, 2 * since.ms)),
+      state: stateOf(snapshot.versions.keys(), Math.max(longestQuiet(snapshot, 'retire'), 2 * since.ms)),
       gateway: undefined,
       since: Math.max(0, now - since.ms),
       now,

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
+import { longestQuiet } from '../../../config/api.ts';
 import { decodeIfUtf8, readRoutes } from '../../../config/location.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import type { Document, Section } from '../../../shared/document.ts';
@@ -130,7 +131,7 @@ async function planFromStore(
   return readAndClose(ledger, async () => {
     const now = systemClock.now();
     const period = { since: Math.max(0, now - since.ms), now, at: at?.ms ?? now };
-    const quiet = Math.max(since.ms, candidate.guard.quiet);
+    const quiet = Math.max(since.ms, longestQuiet(candidate, 'guard'));
     // A gateway that has left may have served a version that the file lacks.
     const recorded = Object.keys((await ledger.answerSettings())?.bodies ?? {});
     const live = stateOf(new Set([...loaded.versions.keys(), ...servedVersions, ...recorded]), quiet)?.facts;
