@@ -225,7 +225,7 @@ export const brownout = section({
   max_share: share
     .prefault('20%')
     .describe(
-      'A brownout is skipped if it would refuse a larger share of all requests, estimated from the requests of the last week.',
+      'A brownout is skipped if it would refuse a larger share of the requests to all versions, estimated from the requests of the last week.',
     ),
 });
 

@@ -10,6 +10,7 @@ import type { RequestCounts } from '../../usage/observability/recentTraffic.ts';
 import { type ServingReport, targetCounts } from '../../usage/observability/report.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
 import { otherClients, otherRoute } from '../../usage/usageRow.ts';
+import { totalsOfApi } from '../retirement/countedUsage.ts';
 import { BrownoutScope } from './brownout.ts';
 
 /** Requests of the last week, from the ledger. */
@@ -22,14 +23,14 @@ export interface BrownoutEstimate {
   readonly unnamed: number;
   /** Requests that the brownout would have refused. An upper bound. */
   readonly refused: number;
-  /** Requests to all versions. */
+  /** Requests to all versions of its API in routes.yaml. */
   readonly allRequests: number;
 }
 
 /** Undefined: the ledger cannot be read, and `queries.problem` has the reason. */
 export async function estimateBrownout(
   queries: Pick<UsageQueries, 'byClient' | 'requests' | 'routes' | 'coverage' | 'problem'>,
-  snapshot: Pick<Snapshot, 'apis'>,
+  snapshot: Pick<Snapshot, 'apis' | 'versions'>,
   version: Version,
   window: BrownoutWindow,
   now: number,
@@ -41,7 +42,7 @@ export async function estimateBrownout(
   const sparedClients = new Set(spared);
   const clients = await queries.byClient(version.name, since);
   const routes = window.routes && (await queries.routes(version.name, since));
-  const totals = await queries.requests(since);
+  const totals = totalsOfApi(version.name, await queries.requests(since), snapshot);
   const { missing, pending } = await evidenceOf(queries, { version: version.name, now, quiet: recentMs, since }, live);
   // Read last: a query that failed returned no rows, as if no client had called.
   if (queries.problem !== undefined) return undefined;

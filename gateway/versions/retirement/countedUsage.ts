@@ -1,4 +1,4 @@
-import { apiOf } from '../../config/api.ts';
+import { apiOf, baseOf } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { onlyFails } from '../../usage/counting/countedExchange.ts';
 import { currentNameOf } from '../../usage/counting/routeNames.ts';
@@ -12,7 +12,7 @@ export interface CountedClients {
   readonly clients: readonly ClientUse[];
   /** The sum of the clients above `usage.max_clients`. It may include requests of some of `clients`. */
   readonly others: ClientUse | undefined;
-  /** Requests to all known versions, without failed ones. */
+  /** Requests to all known versions of the API, without failed ones. */
   readonly allRequests: number;
 }
 
@@ -22,7 +22,20 @@ export function requestsOf(uses: readonly Pick<ClientUse, 'requests' | 'failing'
 }
 
 /**
- * Requests to all versions in the period. `users`: the clients that used the version. `adjustedUsers`: the same clients, after
+ * The totals of a version and of the listed versions of its API. Beside the requests to a large API, each version of a small one would
+ * have hardly any share, although its clients still call it.
+ */
+export function totalsOfApi<Total extends { readonly version: string }>(
+  version: string,
+  totals: readonly Total[],
+  { versions }: Pick<Snapshot, 'versions'>,
+): Total[] {
+  const base = baseOf(version);
+  return totals.filter((one) => one.version === version || (versions.has(one.version) && baseOf(one.version) === base));
+}
+
+/**
+ * Requests to all versions of the API in the period. `users`: the clients that used the version. `adjustedUsers`: the same clients, after
  * `withAtLeastOneRequest`.
  */
 export function allRequestsOf(

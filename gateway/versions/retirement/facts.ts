@@ -26,6 +26,7 @@ import {
   type RouteCounterparts,
   type RouteWithClients,
   routesWithClients,
+  totalsOfApi,
   withAtLeastOneRequest,
 } from './countedUsage.ts';
 import { requestTrend } from './requestTrend.ts';
@@ -177,9 +178,7 @@ async function countedFacts(
   const { users, failing, knocking } = callers;
   const adjustedUsers = users.map((one) => withAtLeastOneRequest(one, since));
   const routes = version ? (await queries.routes(name, since)).filter(({ last }) => last >= since) : [];
-  const totals = (await sources.queries.requests(sinceHour)).filter(
-    (one) => one.version === name || snapshot.versions.has(one.version),
-  );
+  const totals = totalsOfApi(name, await sources.queries.requests(sinceHour), snapshot);
   const dates = datesOf(version, route);
   const counterparts: RouteCounterparts = version
     ? counterpartsOf(version, snapshot, routes, report.routeAnswers ?? {}, now)

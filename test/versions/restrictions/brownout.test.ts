@@ -3,7 +3,7 @@ import { rootApi } from '../../../gateway/config/api.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import type { Snapshot, Version } from '../../../gateway/config/snapshot.ts';
 import type { ObservedHealth } from '../../../gateway/usage/evidence/targetHealth.ts';
-import { otherClients, otherRoute } from '../../../gateway/usage/usageRow.ts';
+import { otherClients, otherRoute, type UsageRow } from '../../../gateway/usage/usageRow.ts';
 import { BrownoutScope } from '../../../gateway/versions/restrictions/brownout.ts';
 import {
   type BrownoutEstimate,
@@ -12,6 +12,7 @@ import {
   reasonToSkip,
   SuccessorWatch,
 } from '../../../gateway/versions/restrictions/brownoutConditions.ts';
+import { hostOf } from '../../support/hostOf.ts';
 import { readLedger } from '../../support/readLedger.ts';
 import { openLedger } from '../../usage/ledger/ledgerFixture.ts';
 import { dayMs, noon, row } from '../../usage/model.ts';
@@ -102,9 +103,10 @@ describe('routes', () => {
 });
 
 describe('the estimate', () => {
-  const ledger = () => {
+  const ledger = (more: readonly UsageRow[] = []) => {
     const { ledger } = openLedger();
     ledger.add([
+      ...more,
       row({ client: 'x-client-id:a', requests: 60 }),
       row({ client: 'x-client-id:b', requests: 30, route: 'POST /orders' }),
       row({ client: otherClients, requests: 10, route: otherRoute }),
@@ -127,6 +129,23 @@ describe('the estimate', () => {
       refused: 100,
       allRequests: 200,
     });
+  });
+  it('divides by the requests to the listed versions of the API', async () => {
+    const alone = file({});
+    const host = hostOf(alone, { '/pay': file({}) });
+    const version = versionOf(host, 'v1');
+    const more = ['', 'v9', 'pay/v1', 'pay/v9'].map((name) =>
+      row({ client: 'x-client-id:a', version: name, requests: 2_000_000 }),
+    );
+    const found = await estimateBrownout(
+      ledger(more),
+      host,
+      version,
+      version.brownouts[0] as never,
+      noon + 1,
+      undefined,
+    );
+    expect(found).toEqual(await estimate({}));
   });
   it('is limited to the clients and the routes', async () => {
     expect(await estimate({ clients: '0%' })).toMatchObject({ refused: 0 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
+import type { Snapshot } from '../../../gateway/config/snapshot.ts';
 import { routeOrReason } from '../../../gateway/usage/counting/routeNames.ts';
 import type { TargetReport } from '../../../gateway/usage/observability/report.ts';
 import { usageReport } from '../../../gateway/usage/report/usageReport.ts';
@@ -11,11 +12,14 @@ import { retirementVerdict } from '../../../gateway/versions/retirement/verdict.
 import { noUsage } from '../../browser/sampleUsage.ts';
 import { servedSnapshot } from '../../contracts/adapters/servedVersion.ts';
 import { readersOn } from '../../support/fleetLedger.ts';
+import { hostOf } from '../../support/hostOf.ts';
 import { day, ledgerWith, row } from '../../support/ledgerWith.ts';
 import { versionOf } from '../lifecycle/versions.ts';
 
 const now = Date.parse('2026-11-21T12:34:56Z');
 const upstream = 'http://127.0.0.1:3001';
+
+const noReport = { versions: [], workers: [] };
 
 interface Given {
   readonly rows?: readonly UsageRow[];
@@ -73,6 +77,23 @@ describe.each(readersOn)('the facts from a ledger on %s', (_database, makeReader
     ];
     const { allRequests, clients } = await factsOf({ rows });
     expect([allRequests, clients.map(({ client, requests }) => [client, requests])]).toEqual([9, [['a', 1]]]);
+  });
+
+  it('of a small API beside one with 10,000 times its traffic are those of the API alone', async () => {
+    const v1 = { upstream, deprecation: '2026-09-01', sunset: '2026-11-01' };
+    const alone = snapshotFrom({ routes: { '/v1': v1, '/v2': upstream } });
+    const rows = [row('v1', 'a', now - 6 * day, { requests: 3 }), row('v2', 'b', now - 6 * day, { requests: 7 })];
+    const renamed = rows.map((one) => ({ ...one, version: `orders/${one.version}` }));
+    const large = ['v1', 'v2', 'pay/v1', 'pay/v2'].map((name) => row(name, 'c', now - 6 * day, { requests: 100_000 }));
+    const verdictOf = async (snapshot: Snapshot, name: string, written: readonly UsageRow[]) => {
+      const sources = { snapshot, queries: read(ledgerWith(written, now - 300 * day).ledger), report: noReport };
+      const facts = await gatherFacts(versionOf(snapshot, name), sources, 7 * day, now);
+      return JSON.parse(JSON.stringify([facts, retirementVerdict(facts)]).replaceAll('orders/', ''));
+    };
+    const host = hostOf(alone, { '/orders': alone, '/pay': alone });
+    const beside = await verdictOf(host, 'orders/v1', [...renamed, ...large]);
+    expect(beside).toEqual(await verdictOf(alone, 'v1', rows));
+    expect(beside).toMatchObject([{ allRequests: 10 }, { answer: 'no' }]);
   });
 
   it('never count more requests to a version than to all versions, although old counts of clients are kept per day', async () => {
