@@ -18,9 +18,9 @@ export interface GatewayHere extends ServingGateway {
 }
 
 /**
- * Starts a gateway of a fleet as the command `start` does, but in this process, which has loaded its modules already. Its threads, its
- * listeners and its ledger are its own. It is stopped after the test, or at the `end` of several tests. A gateway that dies, hangs, has
- * workers or a clock of its own needs a process of its own.
+ * Starts a gateway of a fleet in this process, which has loaded its modules already. Its threads, its listeners and its ledger are its
+ * own. It is stopped after the test, or at the `end` of several tests. A gateway that dies, hangs, gets a signal, has workers or a clock
+ * of its own needs a process. So does a test of what the command `start` adds: the record of the accepted configuration, and its messages.
  */
 export async function startGatewayHere(
   options: Omit<FleetGatewayOptions, 'clockOffset' | 'clockFile'>,
@@ -38,10 +38,18 @@ export async function startGatewayHere(
   const file = new RoutesFile({ config }, io);
   const snapshot = await file.read();
   if (snapshot?.fleet === undefined) throw new Error(`no snapshot of a gateway of a fleet:\n${output}`);
+  // What was started is stopped in the opposite order, also after a failure.
+  const parts = new AsyncDisposableStack();
+  const stop = () => parts.disposeAsync();
+  end.onTestFinished(stop);
+  parts.defer(() => file.close());
   const claim = claimLedger(snapshot.usage.store);
   if (claim === undefined) throw new Error('another gateway writes the ledger');
+  parts.defer(() => claim.release());
   const ledger = await ThreadedLedger.open(ledgerSettingsOf(snapshot), notice);
+  parts.defer(() => ledger.close());
   const fleet = await Fleet.start(snapshot.fleet, { ledger, notice });
+  parts.defer(() => fleet.stop(2_000));
   const edits = new ReloadOnEdits(file, io);
   const running = await startGateway(snapshot, {
     load: (content) => file.load(content),
@@ -52,27 +60,15 @@ export async function startGatewayHere(
     fleet,
     file: () => ({ path: config, digest: file.lastReadDigest ?? '' }),
   });
+  parts.defer(() => running.close());
+  parts.defer(async () => void (await running.drain(1_000)));
+  parts.defer(() => edits.close());
   edits.begin(running, snapshot);
-  let stopped: Promise<void> | undefined;
-  const stop = async (): Promise<void> => {
-    edits.close();
-    await running.drain(1_000);
-    await running.close();
-    await fleet.stop(2_000);
-    await ledger.close();
-    await file.close();
-    claim.release();
-  };
-  const stopOnce = (): Promise<void> => {
-    stopped ??= stop();
-    return stopped;
-  };
-  end.onTestFinished(stopOnce);
   return {
     port: running.port,
     admin: `127.0.0.1:${running.adminPort}`,
     folder,
     printed: (pattern) => eventually(() => expect(output).toMatch(pattern)),
-    stop: stopOnce,
+    stop,
   };
 }
