@@ -1,4 +1,4 @@
-import { type Api, apiOf } from '../../../config/api.ts';
+import { apiOf } from '../../../config/api.ts';
 import { nameLine } from '../../../config/names.ts';
 import type { Snapshot, Version } from '../../../config/snapshot.ts';
 import { fromPlain } from '../../../config/transfer.ts';
@@ -212,12 +212,9 @@ const answers: {
 
   lastUse: async (queries, snapshot, { now, quiet, live }) => {
     const lastUsed = new Map<string, number | undefined>();
-    // One query for all APIs that ignore the same clients.
-    const alike = Map.groupBy(snapshot.apis.values(), ({ retire }) => JSON.stringify(retire.ignoreClients));
-    for (const [{ retire }, ...others] of alike.values() as Iterable<[Api, ...Api[]]>) {
-      for (const [name, at] of await queries.lastUsed(ignoredBy(retire.ignoreClients)))
-        if ([retire, ...others.map((one) => one.retire)].includes(apiOf(name, snapshot).retire)) lastUsed.set(name, at);
-    }
+    for (const api of snapshot.apis.values())
+      for (const [name, at] of await queries.lastUsed(ignoredBy(api.retire.ignoreClients)))
+        if (apiOf(name, snapshot) === api) lastUsed.set(name, at);
     for (const { name } of snapshot.sortedVersions.filter(({ waivers }) => waivers.some(({ until }) => now < until))) {
       const withoutWaived = await queries.lastUsed(ignoredBy(ignoredOrWaived(snapshot, name, now)));
       lastUsed.set(name, withoutWaived.get(name));
