@@ -2,7 +2,7 @@ import type { BrownoutSettings } from './clientRules.ts';
 import type { NotifyReceiver } from './notifySettings.ts';
 
 // A host serves one API or more. The id of a version names its API: `v1` is a version of the API at the root, `orders/v1` one of the
-// API below `/orders`. Only this module takes ids apart.
+// API below `/orders`. This module takes ids apart, for all others.
 
 /** One API of the host: the settings for its own versions and clients. */
 export interface Api {
@@ -70,6 +70,26 @@ export const rootBase = '';
 export function baseOf(version: string): string {
   const end = version.lastIndexOf('/');
   return end === -1 ? rootBase : `/${version.slice(0, end)}`;
+}
+
+/** The path segment of a version: `v1` of `orders/v1`. */
+export function segmentOf(version: string): string {
+  return version.slice(version.lastIndexOf('/') + 1);
+}
+
+/** The id of the version of an API with this path segment. */
+export function idIn(base: string, segment: string): string {
+  return `${base}/${segment}`.slice(1);
+}
+
+/** How many segments the longest id of the host may have. */
+export function segmentsOfIds({ apis }: Host<unknown>): number {
+  return Math.max(...[...apis.keys()].map((base) => base.split('/').length));
+}
+
+/** What precedes the segment of a version in a path of this host: `/orders` below the base path of the gateway. */
+export function apiPathOf(version: string, { gateway }: { readonly gateway: { readonly basePath: string } }): string {
+  return gateway.basePath + baseOf(version);
 }
 
 /** The API at the root, whose settings are also the defaults of all others. */

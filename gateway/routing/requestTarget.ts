@@ -15,6 +15,8 @@ const ordinaryPath = /^\/(?!\/)[\w~!$&'()*+,;=:@/-]*$/;
 const visibleAscii = /^[\x21-\x7e]*$/;
 // More layers of escapes than real clients use. Each costs a pass over the path.
 const maxEscapeLayers = 8;
+const slash = 0x2f;
+const questionMark = 0x3f;
 // A percent sign and its two digits. A percent sign without them is matched alone.
 const escapes = /%(?:([0-9A-Fa-f]{2})|)/g;
 
@@ -84,21 +86,45 @@ export function pathBelow(path: string, basePath: string): string | undefined {
  * It is not decoded or lower-cased, so that `/V1`, `/v01` and `/v1%2fx` match no version.
  */
 export function firstSegment(target: string): string {
-  for (let at = 1; at < target.length; at += 1) {
-    const code = target.charCodeAt(at);
-    // A slash or a question mark.
-    if (code === 0x2f || code === 0x3f) return target.slice(1, at);
+  return target.slice(1, segmentEnd(target, 1));
+}
+
+/**
+ * The id in an origin-form target that may name a version, as received: what follows `basePath` up to the first segment with the form
+ * of a version, `orders/v1` of `/orders/v1/7`. No base of an API has such a segment, so the longest base is the only one that fits.
+ * '' if none of the first `maxSegments` segments has that form, or the target is not below `basePath`.
+ */
+export function versionId(target: string, basePath: string, maxSegments: number): string {
+  if (!target.startsWith(basePath)) return '';
+  const start = basePath.length;
+  let at = start;
+  for (let segments = 0; segments < maxSegments; segments += 1) {
+    // A segment ends where the next one begins. Where there is no other, the target has no further version.
+    if (target.charCodeAt(at) !== slash) return '';
+    const end = segmentEnd(target, at + 1);
+    if (looksLikeVersion(target, at + 1)) return target.slice(start + 1, end);
+    at = end;
   }
-  return target.slice(1);
+  return '';
 }
 
-/** The segment of an origin-form target that names its version, as received; '' if the target is not below `basePath`. */
-export function versionSegment(target: string, basePath: string): string {
-  const pathBelowBase = pathBelow(target, basePath);
-  return pathBelowBase === undefined ? '' : firstSegment(pathBelowBase);
+/** Whether the path of an origin-form target is `path`, or below it. */
+export function isAtOrBelow(target: string, path: string): boolean {
+  return target.startsWith(path) && segmentEnd(target, path.length) === path.length;
 }
 
-/** Whether a segment has the form of a version, configured or not. */
-export function looksLikeVersion(segment: string): boolean {
-  return /^v[0-9]/i.test(segment);
+/** Where the segment that begins at `start` ends: at a slash, at the query, or with the target. */
+function segmentEnd(target: string, start: number): number {
+  for (let at = start; at < target.length; at += 1) {
+    const code = target.charCodeAt(at);
+    if (code === slash || code === questionMark) return at;
+  }
+  return target.length;
+}
+
+/** Whether the segment at `start` has the form of a version, configured or not: a `v` and a digit. */
+function looksLikeVersion(target: string, start: number): boolean {
+  const digit = target.charCodeAt(start + 1);
+  // 0x20 is the difference between a capital and a small letter.
+  return (target.charCodeAt(start) | 0x20) === 0x76 && digit >= 0x30 && digit <= 0x39;
 }

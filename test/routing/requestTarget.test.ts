@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { firstSegment, looksLikeVersion, parseRequestTarget, pathBelow } from '../../gateway/routing/requestTarget.ts';
+import {
+  firstSegment,
+  isAtOrBelow,
+  parseRequestTarget,
+  pathBelow,
+  versionId,
+} from '../../gateway/routing/requestTarget.ts';
+import { Random } from '../support/random.ts';
 
 /** The target as it is forwarded, or the reason for its refusal. */
 function read(target: string): string {
@@ -249,12 +256,68 @@ describe('the first segment', () => {
   ])('of %s is "%s"', (target, expected) => expect(firstSegment(target)).toBe(expected));
 });
 
-describe('the form of a version', () => {
-  it.each(['v1', 'V1', 'v0', 'v01', 'v10', 'v1.3.7', 'v1%2fx', 'v1beta'])('is that of %s', (segment) =>
-    expect(looksLikeVersion(segment)).toBe(true),
+describe('the id of a version', () => {
+  it.each(['v1', 'V1', 'v0', 'v01', 'v10', 'v1.3.7', 'v1%2fx', 'v1beta'])('can have the form of %s', (segment) => {
+    for (const rest of ['', '/', '/x', '?x', '/v2']) expect(versionId(`/${segment}${rest}`, '', 1)).toBe(segment);
+  });
+
+  it.each(['', 'v', 'x', '1', 'vx1', 'xv1', '%761', 'videos'])('cannot have the form of "%s"', (segment) =>
+    expect(versionId(`/${segment}/x`, '', 1)).toBe(''),
   );
 
-  it.each(['', 'v', 'x', '1', 'vx1', 'xv1', '%761', 'videos'])('is not that of "%s"', (segment) =>
-    expect(looksLikeVersion(segment)).toBe(false),
+  it.each([
+    ['/orders/v1', 2, 'orders/v1'],
+    ['/orders/v1/7', 2, 'orders/v1'],
+    ['/orders/v1?x', 2, 'orders/v1'],
+    ['/orders/v1/b/v1', 3, 'orders/v1'],
+    ['/a/b/v1/7', 3, 'a/b/v1'],
+    ['/v1/orders/v1', 3, 'v1'],
+    ['/orders//v1', 3, 'orders//v1'],
+    ['/Orders/v1', 2, 'Orders/v1'],
+    ['/%6frders/v1', 2, '%6frders/v1'],
+    ['/orders%2Fv1', 2, ''],
+    ['/orders/v1', 1, ''],
+    ['/a/b/v1', 2, ''],
+    ['/orders?/v1', 3, ''],
+    ['/orders/', 3, ''],
+    ['/orders', 3, ''],
+    ['/', 3, ''],
+    ['*', 3, ''],
+    ['', 3, ''],
+  ])('in %s, of at most %d segments, is "%s"', (target, segments, id) =>
+    expect(versionId(target, '', segments)).toBe(id),
   );
+
+  it.each([
+    ['/api/orders/v1/7', 'orders/v1'],
+    ['/api/v1', 'v1'],
+    ['/apiv1', ''],
+    ['/apix/v1', ''],
+    ['/API/v1', ''],
+    ['/v1', ''],
+    ['/api?/v1', ''],
+    ['/api', ''],
+  ])('in %s below /api is "%s"', (target, id) => expect(versionId(target, '/api', 2)).toBe(id));
+
+  it('is the only one of many prefixes that fits, if there is any', () => {
+    const random = new Random(31);
+    const names = ['orders', 'ordersx', 'a', 'b', 'video', 'v', 'Orders', 'a.b', '%61'];
+    const segments = ['v1', 'v2', 'v10', 'v01', 'V1', ...names, ''];
+    let found = 0;
+    for (let round = 0; round < 20_000; round += 1) {
+      const bases = Array.from({ length: random.below(4) }, () =>
+        Array.from({ length: random.below(3) }, () => `/${random.of(names)}`).join(''),
+      );
+      const ids = bases.flatMap((base) => ['v1', 'v2', 'v10'].map((version) => `${base}/${version}`.slice(1)));
+      const path = Array.from({ length: random.below(5) }, () => `/${random.of(segments)}`).join('');
+      const target = path + random.of(['', '/', '?', '?/v1', '/x?v1']);
+      const fitting = ids.filter((id) => isAtOrBelow(target, `/${id}`));
+      expect(new Set(fitting).size, target).toBeLessThanOrEqual(1);
+      const deepest = Math.max(1, ...ids.map((id) => id.split('/').length));
+      const id = versionId(target, '', deepest);
+      expect([target, ids.includes(id) ? id : undefined]).toEqual([target, fitting[0]]);
+      found += fitting.length === 0 ? 0 : 1;
+    }
+    expect(found).toBeGreaterThan(1_000);
+  });
 });

@@ -1,4 +1,4 @@
-import { type Api, rootApi } from '../../gateway/config/api.ts';
+import { type Api, idIn, rootApi } from '../../gateway/config/api.ts';
 import type { Snapshot, Version } from '../../gateway/config/snapshot.ts';
 
 /** A host with the API of `root` at the root, and each of the `others` below its base: `/orders`. */
@@ -6,12 +6,16 @@ export function hostOf(root: Snapshot, others: Readonly<Record<string, Snapshot>
   const apis = new Map<string, Api>(root.apis);
   const all: Version[] = [...root.sortedVersions];
   for (const [base, snapshot] of Object.entries(others)) {
-    const idOf = (name: string) => `${base}/${name}`.slice(1);
     apis.set(base, { ...rootApi(snapshot), base });
     all.push(
       ...snapshot.sortedVersions.map((version) => {
-        const { name, successor } = version;
-        return { ...version, name: idOf(name), successor: successor === undefined ? undefined : idOf(successor) };
+        const { name, successor, adapter } = version;
+        return {
+          ...version,
+          name: idIn(base, name),
+          successor: successor === undefined ? undefined : idIn(base, successor),
+          adapter: adapter && { ...adapter, from: idIn(base, adapter.from) },
+        };
       }),
     );
   }

@@ -4,7 +4,11 @@ import { firstSegment, pathBelow } from '../../routing/requestTarget.ts';
 export interface UrlRewriting {
   /** What was removed from the path: `/v1`, or `/api/v1`. */
   readonly removedPrefix: string;
+  /** The path of the API of the version. */
   readonly basePath: string;
+  /** What precedes a path that begins with the segment of a version: the path of its API, and '' in the API at the root. */
+  readonly versionBase: string;
+  /** Whether the API has a version with this segment. */
   isVersion(segment: string): boolean;
   /**
    * Set if an adapter serves the version from the backend of another version: maps a path, query and fragment of that version to
@@ -27,7 +31,6 @@ export interface ApiAuthorities {
 
 /** Restores the prefix in a URI reference: the value of `Location` or `Content-Location`. */
 export function rewriteReference(reference: string, urlRewriting: UrlRewriting, authorities: ApiAuthorities): string {
-  const { removedPrefix, basePath, isVersion } = urlRewriting;
   const parts = /^((https?:)?\/\/([^/?#]*))?(.*)$/is.exec(reference) ?? [];
   const [, origin = '', scheme = '', authority = '', afterOrigin = ''] = parts;
   const normalized = withoutDefaultPort(authority, scheme);
@@ -42,7 +45,7 @@ export function rewriteReference(reference: string, urlRewriting: UrlRewriting, 
   // Remove the origin of the backend, which is internal: clients then resolve the path against our origin.
   const keptOrigin = isOurs ? origin : '';
   // With an adapter, `removedPrefix` is that of the version that the backend serves.
-  const prefixedPath = hasVersionPrefix(path, basePath, isVersion) ? path : removedPrefix + path;
+  const prefixedPath = missingPrefix(path, urlRewriting) + path;
   return keptOrigin + (urlRewriting.mapReference ? urlRewriting.mapReference(prefixedPath) : prefixedPath);
 }
 
@@ -92,21 +95,21 @@ export function rewriteRefresh(value: string, urlRewriting: UrlRewriting, author
 
 /** Rewrites the Path of a cookie. `__Host-` cookies require `Path=/`; without a Path, the default of browsers is right. */
 export function rewriteCookie(value: string, urlRewriting: UrlRewriting): string {
-  const { removedPrefix, basePath, isVersion } = urlRewriting;
   if (/^\s*__host-/i.test(value)) return value;
   return value.replace(/(;\s*path\s*=\s*)(\/[^;]*)/gi, (_whole, start: string, path: string) => {
     // `/` becomes `/v1` and not `/v1/`, because a cookie for `/v1/` is not sent with a request to `/v1`.
-    const isRoot = removedPrefix !== '' && path.trimEnd() === '/';
-    const restored = hasVersionPrefix(path, basePath, isVersion) ? path : removedPrefix + (isRoot ? '' : path);
+    const prefix = missingPrefix(path, urlRewriting);
+    const isRoot = prefix !== '' && path.trimEnd() === '/';
+    const restored = prefix + (isRoot ? '' : path);
     return start + (urlRewriting.mapCookiePath ? urlRewriting.mapCookiePath(restored) : restored);
   });
 }
 
-/** Whether a path starts with a version already: the backend adds its prefix itself, or links to another major. */
-function hasVersionPrefix(path: string, basePath: string, isVersion: UrlRewriting['isVersion']): boolean {
+/** What a path of a backend lacks. A path that has a version already is of a backend that adds its prefix itself, or leads to another major. */
+function missingPrefix(path: string, { removedPrefix, basePath, versionBase, isVersion }: UrlRewriting): string {
   const pathEnd = path.search(/[?#]/);
   const barePath = pathEnd === -1 ? path : path.slice(0, pathEnd);
-  if (isVersion(firstSegment(barePath.trimEnd()))) return true;
+  if (isVersion(firstSegment(barePath.trimEnd()))) return versionBase;
   const below = basePath === '' ? undefined : pathBelow(barePath, basePath);
-  return below !== undefined && isVersion(firstSegment(below));
+  return below !== undefined && isVersion(firstSegment(below)) ? '' : removedPrefix;
 }

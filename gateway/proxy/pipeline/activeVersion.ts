@@ -1,3 +1,4 @@
+import { apiPathOf, baseOf, idIn, rootBase, segmentsOfIds } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import type { ActiveAdapter } from '../../contracts/adapters/serving/adaptedExchange.ts';
 import type { ActiveGrease } from '../../contracts/grease/greasedExchange.ts';
@@ -23,8 +24,10 @@ import { VersionRequests } from './inFlight.ts';
 export interface ActiveSnapshot {
   readonly snapshot: Snapshot;
   readonly identification: ClientIdentification;
-  /** From the path segment, such as `v1`, to its version. */
+  /** From the id, such as `v1`, to its version. */
   readonly versions: ReadonlyMap<string, ActiveVersion>;
+  /** How many segments of a target an id may have. */
+  readonly segmentsOfIds: number;
   /** The version of the last request. The next request is probably for the same version. */
   ofLastRequest: ActiveVersion | undefined;
 }
@@ -65,7 +68,7 @@ export function activate(
     requests.targetUses.keepOnly(pool.targets);
     one.targetLimits = targetLimitsOf(one, versionsByTarget);
   }
-  return { snapshot, identification, versions, ofLastRequest: undefined };
+  return { snapshot, identification, versions, segmentsOfIds: segmentsOfIds(snapshot), ofLastRequest: undefined };
 }
 
 /** `versionsByTarget`: the versions that use each target, through an adapter, too. */
@@ -121,6 +124,10 @@ export class ActiveVersion {
   grease: ActiveGrease | undefined;
   /** How the prefix is restored in URLs of responses. Undefined if the prefix is forwarded. An adapter replaces this value. */
   urlRewriting: UrlRewriting | undefined;
+  /** The prefix of the version in requests: `/v1`, or `/api/orders/v1`. */
+  readonly path: string;
+  /** The path of its API: '', or `/api/orders`. */
+  readonly apiPath: string;
   /** The prefix that is removed from the path before it is sent; '' for none. */
   readonly removedPrefix: string;
   /** The authority of `public_url`; '' without one. */
@@ -152,9 +159,17 @@ export class ActiveVersion {
     // Restrictions depend on the client. Their `vary` has the fields that identify it.
     this.cacheVariation = version.grease ? greasedVariation(this.restrictions) : this.restrictions;
     this.#routeEnds = RouteEnds.of(version);
-    this.removedPrefix = stripped ? `${basePath}/${backendVersion.name}` : basePath;
+    const base = baseOf(version.name);
+    this.path = `${basePath}/${version.name}`;
+    this.apiPath = apiPathOf(version.name, snapshot);
+    this.removedPrefix = stripped ? `${basePath}/${backendVersion.name}` : this.apiPath;
     this.urlRewriting = stripped
-      ? { removedPrefix: this.removedPrefix, basePath, isVersion: (segment) => snapshot.versions.has(segment) }
+      ? {
+          removedPrefix: this.removedPrefix,
+          basePath: this.apiPath,
+          versionBase: base === rootBase ? '' : this.apiPath,
+          isVersion: (segment) => snapshot.versions.has(idIn(base, segment)),
+        }
       : undefined;
     this.publicAuthority = publicUrl === undefined ? '' : new URL(publicUrl).host;
     this.#announcements = announcements;

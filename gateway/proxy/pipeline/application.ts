@@ -87,7 +87,7 @@ function exchangeFor(
   const parsed = parseRequestTarget(url);
   // An invalid request target is not refused here, but by the application. Its first segment is used unchanged.
   const { originForm, pathEnd } = typeof parsed === 'string' ? { originForm: url, pathEnd: endOfPath(url) } : parsed;
-  if (!namesVersion(originForm, context.activeSnapshot.snapshot.gateway.basePath)) return undefined;
+  if (!namesVersion(originForm, context.activeSnapshot)) return undefined;
   const exchange = new Exchange(req, res, context);
   exchange.originForm = originForm;
   exchange.pathEnd = pathEnd;

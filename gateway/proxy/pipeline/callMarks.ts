@@ -41,8 +41,8 @@ export class VersionCallMarks {
   /** Called for a request to a version that routes.yaml does not list, before it is answered. */
   onUnlistedCall(exchange: Exchange, major: number): void {
     const slot = slotOf(major);
-    const api = rootApi(exchange.activeSnapshot.snapshot);
-    if (exchange.now < (this.#nextUnlistedMarks[slot] ?? 0) || this.#isByIgnoredClient(exchange, api)) return;
+    if (exchange.now < (this.#nextUnlistedMarks[slot] ?? 0)) return;
+    if (this.#isByIgnoredClient(exchange, rootApi(exchange.activeSnapshot.snapshot))) return;
     const now = this.#context.now();
     this.#marker.mark(major, now);
     this.#nextUnlistedMarks[slot] = now + markIntervalMs;

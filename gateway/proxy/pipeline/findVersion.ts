@@ -1,24 +1,23 @@
+import { baseOf } from '../../config/api.ts';
 import type { Problem } from '../../problems/problem.ts';
-import { looksLikeVersion, parseRequestTarget, versionSegment } from '../../routing/requestTarget.ts';
+import { isAtOrBelow, parseRequestTarget, versionId } from '../../routing/requestTarget.ts';
 import { unlistedMajor } from '../../usage/counting/routeNames.ts';
 import { stageOf } from '../../versions/lifecycle/stage.ts';
 import type { ActiveSnapshot, ActiveVersion } from './activeVersion.ts';
 import type { Exchange, GatewayContext, StepOutcome } from './exchange.ts';
 
-/** Finds the version in the first segment below `base_path`, and the path to send to its target. */
+/** Finds the version by the prefix of the target, and the path to send to its target. */
 export function findVersion(exchange: Exchange): StepOutcome | undefined {
   const { activeSnapshot, originForm } = exchange;
-  const { basePath } = activeSnapshot.snapshot.gateway;
-  const segment = originForm === '*' ? '' : versionSegment(originForm, basePath);
-  const activeVersion = versionAt(segment, activeSnapshot);
+  const activeVersion = versionOf(originForm, activeSnapshot);
   if (!activeVersion) return undefined;
-  const prefixEnd = basePath.length + segment.length + 1;
+  const prefixEnd = activeVersion.path.length;
   const afterPrefix = originForm.slice(prefixEnd);
   exchange.activeVersion = activeVersion;
   if (exchange.now >= activeVersion.requests.nextMarkAt) exchange.context.callMarks?.onCall(exchange, activeVersion);
   exchange.resource = originForm.slice(prefixEnd, exchange.pathEnd);
   if (activeVersion.version.prefix === 'forward') {
-    exchange.path = originForm.slice(basePath.length);
+    exchange.path = originForm.slice(activeVersion.apiPath.length);
     return undefined;
   }
   if (afterPrefix.startsWith('//')) return { kind: 'problem', problem: networkPathProblem, closesConnection: true };
@@ -28,16 +27,17 @@ export function findVersion(exchange: Exchange): StepOutcome | undefined {
 
 /** Whether an origin-form target is below a version of the snapshot. */
 export function isForVersion(target: string, activeSnapshot: ActiveSnapshot): boolean {
-  return versionAt(versionSegment(target, activeSnapshot.snapshot.gateway.basePath), activeSnapshot) !== undefined;
+  return versionOf(target, activeSnapshot) !== undefined;
 }
 
 /**
- * The version of a path segment. Most requests are for the same version as the one before, so its name is compared first. A look-up
- * costs several times as much, because V8 has to hash the segment.
+ * The version of a target. Most requests are for the same version as the one before, so its path is compared first. A look-up costs
+ * several times as much, because V8 has to hash the id.
  */
-function versionAt(segment: string, activeSnapshot: ActiveSnapshot): ActiveVersion | undefined {
-  if (activeSnapshot.ofLastRequest?.version.name === segment) return activeSnapshot.ofLastRequest;
-  const found = activeSnapshot.versions.get(segment);
+function versionOf(target: string, activeSnapshot: ActiveSnapshot): ActiveVersion | undefined {
+  const { ofLastRequest, snapshot, segmentsOfIds } = activeSnapshot;
+  if (ofLastRequest && isAtOrBelow(target, ofLastRequest.path)) return ofLastRequest;
+  const found = activeSnapshot.versions.get(versionId(target, snapshot.gateway.basePath, segmentsOfIds));
   if (found) activeSnapshot.ofLastRequest = found;
   return found;
 }
@@ -53,12 +53,13 @@ export function isGatewayPath(url: string, { activeSnapshot, isDiscovery }: Gate
   if (typeof target === 'string') return true;
   const { originForm, pathEnd } = target;
   const { snapshot } = activeSnapshot;
-  return namesVersion(originForm, snapshot.gateway.basePath) || isDiscovery(originForm.slice(0, pathEnd), snapshot);
+  return namesVersion(originForm, activeSnapshot) || isDiscovery(originForm.slice(0, pathEnd), snapshot);
 }
 
-/** Whether the first segment below `basePath` has the form of a version, configured or not. */
-export function namesVersion(originForm: string, basePath: string): boolean {
-  return looksLikeVersion(versionSegment(originForm, basePath));
+/** Whether a target names a version of one of the APIs, configured or not. Other paths may belong to the application. */
+export function namesVersion(originForm: string, { snapshot, segmentsOfIds }: ActiveSnapshot): boolean {
+  const id = versionId(originForm, snapshot.gateway.basePath, segmentsOfIds);
+  return id !== '' && snapshot.apis.has(baseOf(id));
 }
 
 /** Runs after `checkMessage`: only a valid message gets an answer with details. */
@@ -70,7 +71,7 @@ export function refuseUnknownVersion(exchange: Exchange): StepOutcome | undefine
   if (context.isDiscovery(path, snapshot)) return { kind: 'discovery' };
   if (context.selfService?.answersPath(path, snapshot)) return { kind: 'ownUsage' };
   const { basePath, publicUrl = '' } = snapshot.gateway;
-  const major = context.callMarks && unlistedMajor(versionSegment(path, basePath));
+  const major = context.callMarks && unlistedMajor(versionId(path, basePath, 1));
   if (major !== undefined) context.callMarks?.onUnlistedCall(exchange, major);
   const versions = snapshot.sortedVersions.map((version) => ({
     version: version.name,

@@ -1,6 +1,6 @@
-import { apiOf } from '../../config/api.ts';
+import { apiOf, segmentsOfIds } from '../../config/api.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
-import { versionSegment } from '../../routing/requestTarget.ts';
+import { versionId } from '../../routing/requestTarget.ts';
 import type { Instant } from '../../shared/instant.ts';
 import type { LiveFacts } from '../../usage/evidence/callEvidence.ts';
 import type { Remark, RemarkJson } from '../../usage/evidence/remark.ts';
@@ -44,7 +44,7 @@ export interface PlannedRequest {
 
 /**
  * Returns how a gateway with `snapshot` answers the request at the instant `at` (epoch ms). It uses the functions that the
- * pipeline uses: `versionSegment`, by which `findVersion` finds a version, and `stageOf`, by which `refuseRetired` decides.
+ * pipeline uses: `versionId`, by which `findVersion` finds a version, and `stageOf`, by which `refuseRetired` decides.
  * Retirement, freeze and brownout do not refuse a client with a waiver.
  *
  * `basePath` is the base path under which the requests were recorded. `newClients`: version → the clients that
@@ -77,10 +77,10 @@ export function plannedAnswer(
 
 function versionAt<One>(
   name: string,
-  { versions, gateway }: { readonly versions: ReadonlyMap<string, One>; readonly gateway: Snapshot['gateway'] },
+  { versions, gateway, apis }: Pick<Snapshot, 'gateway' | 'apis'> & { readonly versions: ReadonlyMap<string, One> },
   basePath: string,
 ): One | undefined {
-  return versions.get(versionSegment(`${basePath}/${name}`, gateway.basePath));
+  return versions.get(versionId(`${basePath}/${name}`, gateway.basePath, segmentsOfIds({ apis })));
 }
 
 /**
@@ -89,7 +89,7 @@ function versionAt<One>(
  */
 export function servesAnyone(
   name: string,
-  snapshot: Pick<Snapshot, 'gateway' | 'versions'>,
+  snapshot: Pick<Snapshot, 'gateway' | 'versions' | 'apis'>,
   basePath: string,
   at: number,
 ): boolean {

@@ -11,7 +11,12 @@ import { Random } from '../../support/random.ts';
 
 const sunset = 'Fri, 30 Jun 2028 23:59:59 GMT';
 const deprecatedAt = Date.parse('2026-06-30T00:00:00Z');
-const urlRewriting = { removedPrefix: '/v1', basePath: '', isVersion: (segment: string) => segment === 'v1' };
+const urlRewriting = {
+  removedPrefix: '/v1',
+  basePath: '',
+  versionBase: '',
+  isVersion: (segment: string) => segment === 'v1',
+};
 const links = [
   [],
   ['</v2/x>; rel="successor-version"'],

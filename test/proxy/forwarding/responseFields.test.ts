@@ -18,7 +18,12 @@ const plan: ResponsePlan = {
   hsts: false,
 };
 const stripped: Partial<ResponsePlan> = {
-  urlRewriting: { removedPrefix: '/v1', basePath: '', isVersion: (segment) => segment === 'v1' || segment === 'v2' },
+  urlRewriting: {
+    removedPrefix: '/v1',
+    basePath: '',
+    versionBase: '',
+    isVersion: (segment) => segment === 'v1' || segment === 'v2',
+  },
 };
 const successor = '</v2/x>; rel="successor-version"';
 const deprecated: LifecycleFields = {

@@ -11,8 +11,8 @@ const versions = new Set(['v1', 'v2']);
 const isVersion = (segment: string): boolean => versions.has(segment);
 
 /** `/v1` is stripped; below `/api`, `/api/v1` is. */
-const v1: UrlRewriting = { removedPrefix: '/v1', basePath: '', isVersion };
-const apiV1: UrlRewriting = { removedPrefix: '/api/v1', basePath: '/api', isVersion };
+const v1: UrlRewriting = { removedPrefix: '/v1', versionBase: '', basePath: '', isVersion };
+const apiV1: UrlRewriting = { removedPrefix: '/api/v1', versionBase: '', basePath: '/api', isVersion };
 const authorities = { target: 'backend:3001', client: 'api.test', public: '' };
 
 describe('a reference', () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AdapterSettings } from '../../../config/adapterSettings.ts';
+import { apiPathOf, baseOf, idIn, rootBase, segmentOf } from '../../../config/api.ts';
 import type { Snapshot, Version } from '../../../config/snapshot.ts';
 import type { ResponseHead } from '../../../http1/responseHead.ts';
 import type { ExchangeAdaptation, Failure } from '../../../proxy/forwarding/outbound.ts';
@@ -248,14 +249,17 @@ export class ActiveAdapter {
       hash: settings.derivedFromContracts?.hash ?? hashOf(settings),
       templates,
     });
-    this.#prefix = backendVersion?.prefix === 'forward' ? `/${settings.from}` : '';
+    const base = baseOf(version.name);
+    const apiPath = apiPathOf(version.name, snapshot);
+    this.#prefix = backendVersion?.prefix === 'forward' ? `/${segmentOf(settings.from)}` : '';
     this.urlRewriting = new AdaptedReferences(this.#adapter.compiled, {
-      basePath: snapshot.gateway.basePath,
-      version: version.name,
-      from: settings.from,
+      basePath: apiPath,
+      versionBase: base === rootBase ? '' : apiPath,
+      version: segmentOf(version.name),
+      from: segmentOf(settings.from),
       isStripped: backendVersion?.prefix !== 'forward',
       moved: nextVersion(version, snapshot)?.name === settings.from ? version.moved.entries() : [],
-      isVersion: (segment) => snapshot.versions.has(segment),
+      isVersion: (segment) => snapshot.versions.has(idIn(base, segment)),
     });
   }
 

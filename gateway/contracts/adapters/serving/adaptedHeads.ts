@@ -143,23 +143,22 @@ export function adaptedHead(head: HeadWithDerived, hash: string, length: Adapted
 }
 
 /** Where an adapted version and the version of its backend are served. */
-export interface AdaptedPaths {
-  readonly basePath: string;
-  /** The adapted version: `v1`. */
+export interface AdaptedPaths extends Pick<UrlRewriting, 'basePath' | 'versionBase' | 'isVersion'> {
+  /** The segment of the adapted version: `v1`. */
   readonly version: string;
-  /** The version of the backend: `v2`. */
+  /** The segment of the version of the backend: `v2`. */
   readonly from: string;
   /** Whether the backend gets its paths without the version. */
   readonly isStripped: boolean;
   /** `moved` of the adapted version, if `from` is its successor. */
   readonly moved: readonly (readonly [template: string, value: string | null])[];
-  isVersion(segment: string): boolean;
 }
 
 /** Maps URLs of the backend's version in responses to URLs of the adapted version: Location, Link, cookies. */
 export class AdaptedReferences implements UrlRewriting {
   readonly removedPrefix: string;
   readonly basePath: string;
+  readonly versionBase: string;
   readonly isVersion: (segment: string) => boolean;
   /** `/v1` below the base path; `#otherRoot` is `/v2`. */
   readonly #ownRoot: string;
@@ -167,8 +166,10 @@ export class AdaptedReferences implements UrlRewriting {
   readonly #routes: PathTable<CompiledRoute>;
   readonly #moved: PathTable<string>;
 
-  constructor(adapter: CompiledAdapter, { basePath, version, from, isStripped, moved, isVersion }: AdaptedPaths) {
+  constructor(adapter: CompiledAdapter, { version, from, isStripped, moved, ...paths }: AdaptedPaths) {
+    const { basePath, versionBase, isVersion } = paths;
     this.basePath = basePath;
+    this.versionBase = versionBase;
     this.isVersion = isVersion;
     this.removedPrefix = isStripped ? `${basePath}/${from}` : '';
     this.#ownRoot = `${basePath}/${version}`;
