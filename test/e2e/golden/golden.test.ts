@@ -313,5 +313,6 @@ function exportsText({ spans, points }: Collector): string {
   return shown
     .map((one) => JSON.stringify(one, null, 2).replace(/(?<="service.instance.id": ")[^"]+/, '<random>'))
     .sort()
-    .join('\n');
+    .map((one) => `${one}\n`)
+    .join('');
 }
