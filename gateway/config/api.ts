@@ -117,6 +117,19 @@ export function nextInApi<Version extends { readonly name: string }>(
   return undefined;
 }
 
+/**
+ * The totals of a version and of the listed versions of its API. Beside the requests to a large API, each version of a small one would
+ * have hardly any share, although its clients still call it.
+ */
+export function totalsOfApi<Total extends { readonly version: string }>(
+  version: string,
+  totals: readonly Total[],
+  { versions }: { readonly versions: ReadonlyMap<string, unknown> },
+): Total[] {
+  const base = baseOf(version);
+  return totals.filter((one) => one.version === version || (versions.has(one.version) && baseOf(one.version) === base));
+}
+
 /** The longest quiet period of all APIs, ms: `guard.quiet` or `retire.quiet`. */
 export function longestQuiet({ apis }: Host<Api>, section: 'guard' | 'retire'): number {
   return Math.max(...[...apis.values()].map((api) => api[section].quiet));

@@ -1,4 +1,4 @@
-import { apiOf } from '../../config/api.ts';
+import { apiOf, totalsOfApi } from '../../config/api.ts';
 import type { BrownoutSettings, BrownoutWindow } from '../../config/clientRules.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { percent } from '../../shared/text.ts';
@@ -10,7 +10,6 @@ import type { RequestCounts } from '../../usage/observability/recentTraffic.ts';
 import { type ServingReport, targetCounts } from '../../usage/observability/report.ts';
 import type { UsageQueries } from '../../usage/usageQueries.ts';
 import { otherClients, otherRoute } from '../../usage/usageRow.ts';
-import { totalsOfApi } from '../retirement/countedUsage.ts';
 import { BrownoutScope } from './brownout.ts';
 
 /** Requests of the last week, from the ledger. */

@@ -1,4 +1,4 @@
-import { apiOf, baseOf } from '../../config/api.ts';
+import { apiOf } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { onlyFails } from '../../usage/counting/countedExchange.ts';
 import { currentNameOf } from '../../usage/counting/routeNames.ts';
@@ -19,19 +19,6 @@ export interface CountedClients {
 /** Requests that did not fail. */
 export function requestsOf(uses: readonly Pick<ClientUse, 'requests' | 'failing'>[]): number {
   return uses.reduce((sum, { requests, failing }) => sum + requests - failing, 0);
-}
-
-/**
- * The totals of a version and of the listed versions of its API. Beside the requests to a large API, each version of a small one would
- * have hardly any share, although its clients still call it.
- */
-export function totalsOfApi<Total extends { readonly version: string }>(
-  version: string,
-  totals: readonly Total[],
-  { versions }: Pick<Snapshot, 'versions'>,
-): Total[] {
-  const base = baseOf(version);
-  return totals.filter((one) => one.version === version || (versions.has(one.version) && baseOf(one.version) === base));
 }
 
 /**

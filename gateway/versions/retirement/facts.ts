@@ -1,4 +1,4 @@
-import { apiOf, type RetireSettings } from '../../config/api.ts';
+import { apiOf, type RetireSettings, totalsOfApi } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { completeDaysSince, evidenceOf } from '../../usage/callFacts.ts';
 import { onlyFails } from '../../usage/counting/countedExchange.ts';
@@ -26,7 +26,6 @@ import {
   type RouteCounterparts,
   type RouteWithClients,
   routesWithClients,
-  totalsOfApi,
   withAtLeastOneRequest,
 } from './countedUsage.ts';
 import { requestTrend } from './requestTrend.ts';
