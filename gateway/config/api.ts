@@ -32,7 +32,7 @@ export interface GuardSettings {
 
 export interface RetireSettings {
   readonly quiet: number;
-  /** A share of all requests, 0 to 1. */
+  /** A share of the requests to all versions of the API, 0 to 1. */
   readonly maxShare: number;
   /** `on`: if a client usually pauses for about `quiet` or longer, the verdict waits for its next call, for at most twice its usual pause. */
   readonly rhythm: 'on' | 'off';
@@ -104,7 +104,7 @@ export function apiOf<One>(version: string, host: Host<One>): One {
   return host.apis.get(baseOf(version)) ?? rootApi(host);
 }
 
-/** The version that follows `version` in its own API. `sorted`: the versions of the host, lowest major first. */
+/** The next higher major of the same API. `sorted`: the versions of all APIs, lowest major first. */
 export function nextInApi<Version extends { readonly name: string }>(
   version: Version,
   sorted: readonly Version[],

@@ -3,7 +3,6 @@ import { type Apis, apiOf, type GuardSettings } from '../../config/api.ts';
 import type { BrownoutSettings } from '../../config/clientRules.ts';
 import { forcePlaceholder, routeShapeOf } from '../../config/rules/lifecycle.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
-
 import { dateText, dayText, rfc3339 } from '../../shared/instant.ts';
 import { ago, inWholeUnits, plural, printableExcerpt } from '../../shared/text.ts';
 import { atAndIn, type CallEvidence } from '../../usage/evidence/callEvidence.ts';

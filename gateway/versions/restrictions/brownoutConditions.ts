@@ -82,7 +82,7 @@ export function reasonToSkip(
     return `clients without a name in usage.names made ${percent(unnamedShare)} of the requests of the last week, more than brownout.unnamed (${percent(settings.unnamed)})`;
   const refusedShare = allRequests === 0 ? 0 : refused / allRequests;
   if (refusedShare > settings.maxShare)
-    return `it would refuse about ${percent(refusedShare)} of all requests, more than brownout.max_share (${percent(settings.maxShare)})`;
+    return `it would refuse about ${percent(refusedShare)} of the requests to all versions, more than brownout.max_share (${percent(settings.maxShare)})`;
   return undefined;
 }
 

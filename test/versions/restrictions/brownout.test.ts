@@ -172,7 +172,7 @@ it.each<[Partial<BrownoutEstimate>, RegExp | undefined]>([
   ],
   [
     { requests: 100, unnamed: 0, refused: 21, allRequests: 100 },
-    /refuse about 21% of all requests, more than brownout.max_share \(20%\)/,
+    /refuse about 21% of the requests to all versions, more than brownout.max_share \(20%\)/,
   ],
 ])('%j is skipped: %s', (estimate, expected) => {
   const reason = reasonToSkip({ ...none, missing: [], ...estimate }, { unnamed: 0.05, maxShare: 0.2 });
