@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { defineConfig, type Plugin } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // Test files that share processes. To start one for each file, and to load the same modules again, takes longer than most
 // of their tests. A file that changes its process or the modules, or that measures them, gets a process of its own. So do those
@@ -25,6 +26,24 @@ const withoutLane = {
   env: { FAST_LANE: 'off' },
 };
 
+// They wait for minutes and compute little. They start first, so that the others run meanwhile.
+const waiting = [
+  'e2e/retirePage',
+  'operate/fleet/evidence',
+  'faults/lostCounts',
+  'operate/fleet/backups',
+  'operate/fleet/questions',
+  'operate/fleet/runningFleet',
+].map((name) => join(import.meta.dirname, 'test', `${name}.test.ts`));
+
+class WaitingFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]) {
+    const sorted = await super.sort(files);
+    const waits = ({ moduleId }: TestSpecification) => waiting.includes(moduleId);
+    return [...sorted.filter(waits), ...sorted.filter((file) => !waits(file))];
+  }
+}
+
 const packageFiles = join(import.meta.dirname, 'gateway/shared/packageFiles.ts');
 const builtThreads = join(import.meta.dirname, 'test/support/builtThreads.ts');
 
@@ -41,6 +60,7 @@ const threadsOfBuild: Plugin = {
 export default defineConfig({
   plugins: [threadsOfBuild],
   test: {
+    sequence: { sequencer: WaitingFirst },
     projects: [
       {
         extends: true,
@@ -78,8 +98,8 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 300_000 } },
-    // More than four for each of two cores: on average, a file waits for timers and processes three quarters of the time.
-    maxWorkers: 9,
+    // More than five for each of two cores: on average, a file waits for timers and processes for more than three quarters of the time.
+    maxWorkers: 11,
     // The gateway compiles into this folder, too, but only from its second file on. Tests start it hundreds of times.
     env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'node-compile-cache') },
   },
