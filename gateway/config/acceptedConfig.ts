@@ -3,7 +3,7 @@ import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder, readRegularFile, reasonOf } from '../shared/fileSystem.ts';
-import { type Apis, type GuardSettings, rootApi, rootBase } from './api.ts';
+import { type Apis, baseOf, compareIds, type GuardSettings, isId, majorOf, nextInApi, rootBase } from './api.ts';
 import type { BrownoutSettings } from './clientRules.ts';
 import type { Snapshot, Version } from './snapshot.ts';
 
@@ -44,7 +44,7 @@ export interface AcceptedConfigFile {
 }
 
 const recordFormat = 1;
-const versionName = z.string().regex(/^v\d{1,16}$/);
+const versionId = z.string().refine(isId);
 const optionalInstant = z.int().optional();
 
 const brownoutSchema = z.object({
@@ -64,13 +64,13 @@ const routeEndSchema = z.object({
 });
 
 const versionSchema = z.object({
-  name: versionName,
+  name: versionId,
   major: z.int().min(0),
   deprecation: optionalInstant,
   sunset: optionalInstant,
   afterSunset: z.enum(['serve', 'gone']),
   retired: z.boolean(),
-  successor: versionName.optional(),
+  successor: versionId.optional(),
   // Left out if there is none, so that a configuration without brownouts has the same hash as in earlier releases.
   brownouts: z.array(brownoutSchema).optional(),
   freeze: z.object({ from: z.int(), mode: z.enum(['report', 'refuse']), allow: z.array(z.string()) }).optional(),
@@ -83,18 +83,27 @@ const versionSchema = z.object({
 });
 
 // Targets and other settings are not recorded: they were not announced to clients, and URLs may contain secrets.
-const recordSchema = z.object({
-  format: z.literal(recordFormat),
-  // As in a valid routes.yaml, a successor is a higher major, so the chain of successors always ends.
+const apiSchema = z.object({
   versions: z.array(
-    versionSchema.refine(({ name, major, successor = `v${major + 1}` }) => {
-      return name === `v${major}` && Number(successor.slice(1)) > major;
+    versionSchema.refine(({ name, major, successor }) => {
+      // As in a valid routes.yaml: in the same API, a successor is a higher major.
+      const isHigher = successor === undefined || baseOf(successor) !== baseOf(name) || majorOf(successor) > major;
+      return major === majorOf(name) && isHigher;
     }),
   ),
-  force: z.array(z.tuple([versionName, z.string()])),
+  force: z.array(z.tuple([versionId, z.string()])),
   // Left out if no version has a brownout.
   spared: z.array(z.string()).optional(),
 });
+
+// The API at the root stands where a release that knows no other reads it. Such a release ignores `apis`.
+const recordSchema = apiSchema.extend({
+  format: z.literal(recordFormat),
+  // By base. Left out if there is only the root.
+  apis: z.record(z.string(), apiSchema).optional(),
+});
+
+type StoredApi = z.infer<typeof apiSchema>;
 
 /** An accepted configuration as plain data, to be stored. */
 export type StoredConfig = z.infer<typeof recordSchema>;
@@ -132,26 +141,64 @@ export function writeAccepted(snapshot: Snapshot): string | undefined {
 }
 
 export function acceptedRecord(snapshot: Pick<Snapshot, 'sortedVersions' | 'apis'>): StoredConfig {
-  const { sortedVersions } = snapshot;
+  const forced = [...snapshot.apis.values()].flatMap(({ guard }) => [...guard.force.keys()]);
+  const bases = new Set([...snapshot.apis.keys(), ...forced.map(baseOf)]);
+  bases.delete(rootBase);
+  const others = [...bases].map((base) => [base, storedApi(base, snapshot)] as const);
   return {
     format: recordFormat,
-    versions: announcedVersions(sortedVersions),
-    force: [...rootApi(snapshot).guard.force],
-    ...sparedIn(snapshot),
+    ...storedApi(rootBase, snapshot),
+    ...(others.length > 0 && { apis: Object.fromEntries(others) }),
   };
 }
 
-function sparedIn(snapshot: Pick<Snapshot, 'sortedVersions' | 'apis'>): Pick<StoredConfig, 'spared'> {
-  const { brownout } = rootApi(snapshot);
-  const isUsed = brownout.spared.length > 0 && snapshot.sortedVersions.some(({ brownouts }) => brownouts.length > 0);
-  return isUsed ? { spared: [...brownout.spared] } : {};
+function storedApi(base: string, snapshot: Pick<Snapshot, 'sortedVersions' | 'apis'>): StoredApi {
+  const force = [...snapshot.apis.values()].flatMap(({ guard }) => [...guard.force]);
+  return {
+    versions: announcedVersions(snapshot.sortedVersions.filter(({ name }) => baseOf(name) === base)),
+    force: force.filter(([version]) => baseOf(version) === base),
+    ...sparedIn(base, snapshot),
+  };
+}
+
+function sparedIn(base: string, { apis, sortedVersions }: Pick<Snapshot, 'sortedVersions' | 'apis'>) {
+  const spared = apis.get(base)?.brownout.spared ?? [];
+  const isUsed =
+    spared.length > 0 && sortedVersions.some(({ name, brownouts }) => brownouts.length > 0 && baseOf(name) === base);
+  return isUsed ? { spared: [...spared] } : {};
 }
 
 /** Undefined: `value` is not a valid record. */
 export function acceptedFrom(value: unknown): AcceptedConfig | undefined {
   // zod would compile the schema to functions, which does not pay off for one record.
   const record = recordSchema.safeParse(value, { jitless: true });
-  return record.success ? configOf(record.data) : undefined;
+  if (!record.success || !isInOwnApi(record.data)) return undefined;
+  const config = configOf(record.data);
+  return chainsEnd(config) ? config : undefined;
+}
+
+function isInOwnApi({ versions, apis = {} }: StoredConfig): boolean {
+  const recorded: [string, StoredApi['versions']][] = [
+    [rootBase, versions],
+    ...Object.entries(apis).map(([base, api]): [string, StoredApi['versions']] => [base, api.versions]),
+  ];
+  return recorded.every(([base, ofApi]) => ofApi.every(({ name }) => baseOf(name) === base));
+}
+
+/** As in a valid routes.yaml: whoever follows the successors of a version arrives at a last one. */
+function chainsEnd({ versions, sortedVersions }: AcceptedConfig): boolean {
+  const ending = new Set<AcceptedVersion>();
+  for (const first of sortedVersions) {
+    const chain = new Set<AcceptedVersion>();
+    let version: AcceptedVersion | undefined = first;
+    while (version && !ending.has(version)) {
+      if (chain.has(version)) return false;
+      chain.add(version);
+      version = version.successor === undefined ? nextInApi(version, sortedVersions) : versions.get(version.successor);
+    }
+    for (const one of chain) ending.add(one);
+  }
+  return true;
 }
 
 /**
@@ -159,18 +206,23 @@ export function acceptedFrom(value: unknown): AcceptedConfig | undefined {
  * route ends of each version. Configurations that announce the same have the same hash.
  */
 export function configHash(snapshot: Pick<Snapshot, 'sortedVersions' | 'gateway' | 'apis'>): string {
-  const { sortedVersions, gateway } = snapshot;
+  const { gateway, apis } = snapshot;
+  const sortedVersions = snapshot.sortedVersions.toSorted((a, b) => compareIds(a.name, b.name));
   // Empty `ends` are left out, so that a configuration without them has the same hash as in earlier releases.
   const versions = announcedVersions(sortedVersions).map(({ ends, ...version }) => ({
     ...version,
     ...(ends?.length && { ends }),
   }));
-  const { spared } = sparedIn(snapshot);
-  const announced = JSON.stringify([gateway.basePath, versions, ...(spared ? [spared] : [])]);
+  const spared = [...apis.keys()].sort().flatMap((base) => {
+    const ofApi = sparedIn(base, snapshot).spared;
+    if (!ofApi) return [];
+    return base === rootBase ? [ofApi] : [[base, ofApi]];
+  });
+  const announced = JSON.stringify([gateway.basePath, versions, ...spared]);
   return createHash('sha256').update(announced).digest('hex').slice(0, 12);
 }
 
-function announcedVersions(sortedVersions: readonly AcceptedVersion[]): StoredConfig['versions'] {
+function announcedVersions(sortedVersions: readonly AcceptedVersion[]): StoredApi['versions'] {
   return sortedVersions.map(
     ({ name, major, deprecation, sunset, afterSunset, retired, successor, brownouts, freeze, waivers, ends }) => ({
       name,
@@ -208,37 +260,43 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/** Adds the members that the record leaves out, as empty lists or as undefined. */
-function configOf({ versions, force, spared = [] }: StoredConfig): AcceptedConfig {
-  const byName = new Map(
-    versions.map(
-      ({
-        deprecation,
-        sunset,
-        successor,
-        brownouts = [],
-        freeze,
-        waivers = [],
-        ends,
-        ...version
-      }): [string, AcceptedVersion] => [
-        version.name,
-        {
-          ...version,
-          deprecation,
-          sunset,
-          successor,
-          brownouts: brownouts.map(({ at, end, clients: clientShare, routes }) => ({ at, end, clientShare, routes })),
-          freeze,
-          waivers: waivers.map(({ clients, ...waiver }) => ({ ...waiver, clients })),
-          ends: ends?.map(({ sunset, ...end }) => ({ ...end, sunset })),
-        },
-      ],
+function configOf({ apis: others = {}, ...root }: StoredConfig): AcceptedConfig {
+  const apis = new Map<string, StoredApi>([[rootBase, root], ...Object.entries(others)]);
+  const all = [...apis.values()].flatMap(({ versions }) => versions.map(acceptedVersion));
+  const byName = new Map(all.map((version) => [version.name, version]));
+  return {
+    versions: byName,
+    sortedVersions: [...byName.values()].sort((a, b) => a.major - b.major),
+    apis: new Map(
+      [...apis].map(([base, { force, spared = [] }]) => [
+        base,
+        { guard: { force: new Map(force) }, brownout: { spared } },
+      ]),
     ),
-  );
-  const sortedVersions = [...byName.values()].sort((a, b) => a.major - b.major);
-  const root = { guard: { force: new Map(force) }, brownout: { spared } };
-  return { versions: byName, sortedVersions, apis: new Map([[rootBase, root]]) };
+  };
+}
+
+/** Adds the members that the record leaves out, as empty lists or as undefined. */
+function acceptedVersion({
+  deprecation,
+  sunset,
+  successor,
+  brownouts = [],
+  freeze,
+  waivers = [],
+  ends,
+  ...version
+}: StoredApi['versions'][number]): AcceptedVersion {
+  return {
+    ...version,
+    deprecation,
+    sunset,
+    successor,
+    brownouts: brownouts.map(({ at, end, clients: clientShare, routes }) => ({ at, end, clientShare, routes })),
+    freeze,
+    waivers: waivers.map(({ clients, ...waiver }) => ({ ...waiver, clients })),
+    ends: ends?.map(({ sunset, ...end }) => ({ ...end, sunset })),
+  };
 }
 
 function unreadableWarning(file: string, reason: string): string {

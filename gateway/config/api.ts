@@ -82,6 +82,31 @@ export function idIn(base: string, segment: string): string {
   return `${base}/${segment}`.slice(1);
 }
 
+// No segment of a base looks like a version, so the first segment that does ends an id.
+const idAtStart = /^(?:(?![vV]\d)[A-Za-z0-9._~-]+\/){0,4}v(?:0|[1-9]\d{0,15})(?![^/])/;
+
+/** Whether a text has the form of an id: `v1`, `orders/v1`. */
+export function isId(text: string): boolean {
+  return leadingId(text) === text;
+}
+
+/** The id with which a text begins: `orders/v1` of `orders/v1/items`. */
+export function leadingId(text: string): string | undefined {
+  return idAtStart.exec(text)?.[0];
+}
+
+/** The major of a version: 12 of `v12` and of `orders/v12`. */
+export function majorOf(id: string): number {
+  return Number(segmentOf(id).slice(1));
+}
+
+/** The order of versions in a report: API by API, the one at the root first, and the lowest major of each first. */
+export function compareIds(a: string, b: string): number {
+  const [baseOfA, baseOfB] = [baseOf(a), baseOf(b)];
+  if (baseOfA !== baseOfB) return baseOfA < baseOfB ? -1 : 1;
+  return majorOf(a) - majorOf(b);
+}
+
 /** How many segments the longest id of the host may have. */
 export function segmentsOfIds({ apis }: Host<unknown>): number {
   return Math.max(...[...apis.keys()].map((base) => base.split('/').length));

@@ -1,9 +1,16 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configHash, readAccepted, writeAccepted } from '../../gateway/config/acceptedConfig.ts';
-import { rootApi } from '../../gateway/config/api.ts';
+import {
+  acceptedFrom,
+  acceptedRecord,
+  configHash,
+  readAccepted,
+  writeAccepted,
+} from '../../gateway/config/acceptedConfig.ts';
+import { compareIds, rootApi } from '../../gateway/config/api.ts';
 import { snapshotFrom } from '../../gateway/config/load.ts';
+import { hostOf } from '../support/hostOf.ts';
 import { temporaryFolder } from './temporary.ts';
 
 function snapshotIn(folder: string) {
@@ -168,4 +175,100 @@ describe('the hash', () => {
   ])('changes with another %s', (_name, hash) => expect(hash).not.toBe(hashOf(base)));
 
   it('is short', () => expect(hashOf(base)).toMatch(/^[0-9a-f]{12}$/));
+});
+
+describe('a host with several APIs', () => {
+  const orders = (sunset: string, spare: string[] = []) =>
+    snapshotFrom({
+      routes: {
+        '/v1': {
+          upstream: 'http://127.0.0.1:3101',
+          deprecation: '2026-01-01',
+          sunset,
+          brownouts: [{ at: '2027-01-01T10:00Z', for: '15m' }],
+        },
+        '/v2': 'http://127.0.0.1:3102',
+      },
+      ...(spare.length > 0 && { brownout: { spare } }),
+      gateway: { admin_token: 'correct-horse-battery', public_url: 'https://api.example.com' },
+      guard: { force: { '/v1': 'nobody orders' } },
+    });
+
+  it('is recorded, and read as it was written', () => {
+    const folder = temporaryFolder();
+    const host = hostOf(snapshotIn(folder), { '/orders': orders('2028-06-30', ['x-client-id:partner']) });
+    // The gateway's own file may name a version of an API that it no longer lists.
+    const root = rootApi(host);
+    const force = new Map([...root.guard.force, ['gone/v3', 'the API is gone']]);
+    const apis = new Map([...host.apis, ['', { ...root, guard: { ...root.guard, force } }]]);
+    const snapshot = { ...host, apis };
+    expect(writeAccepted(snapshot)).toBeUndefined();
+    const { config, warning } = readAccepted(snapshot.usage.store);
+    expect(warning).toBeUndefined();
+    expect([...(config?.versions.keys() ?? [])].sort(compareIds)).toEqual([
+      'v1',
+      'v2',
+      'v10',
+      'orders/v1',
+      'orders/v2',
+    ]);
+    expect(config?.versions.get('orders/v1')).toMatchObject({
+      major: 1,
+      sunset: Date.parse('2028-06-30T00:00:00Z'),
+      brownouts: [{ at: Date.parse('2027-01-01T10:00Z') }],
+    });
+    expect(config?.apis.get('/orders')).toEqual({
+      guard: { force: new Map([['orders/v1', 'nobody orders']]) },
+      brownout: { spared: rootApi(orders('2028-06-30', ['x-client-id:partner'])).brownout.spared },
+    });
+    expect(config?.apis.get('/gone')?.guard.force.get('gone/v3')).toBe('the API is gone');
+    expect(config?.apis.get('')?.guard.force).toEqual(rootApi(snapshotIn(folder)).guard.force);
+  });
+
+  it('is read by a release that knows the API at the root only', () => {
+    const alone = acceptedRecord(snapshotIn('x'));
+    const { apis, ...root } = acceptedRecord(hostOf(snapshotIn('x'), { '/orders': orders('2028-06-30') }));
+    expect(root).toEqual(alone);
+    expect(Object.keys(apis ?? {})).toEqual(['/orders']);
+  });
+
+  it('has a hash of all of them, in any order of the APIs', () => {
+    const [early, late] = [orders('2028-06-30'), orders('2028-07-30')];
+    const hashOf = (apis: Record<string, typeof early>) => configHash(hostOf(snapshotIn('x'), apis));
+    expect(hashOf({})).toBe(configHash(snapshotIn('x')));
+    expect(hashOf({ '/a': early, '/b': late })).toBe(hashOf({ '/b': late, '/a': early }));
+    const spared = orders('2028-06-30', ['x-client-id:partner']);
+    const hashes = [{}, { '/a': early }, { '/b': early }, { '/a': late }, { '/a': spared }].map(hashOf);
+    expect(new Set(hashes).size).toBe(5);
+  });
+
+  it.each([
+    ['a version of another API', { '/orders': [{ name: 'pay/v1', major: 1 }] }],
+    ['a version of the API at the root', { '/orders': [{ name: 'v9', major: 9 }] }],
+    ['another major than its id', { '/orders': [{ name: 'orders/v1', major: 2 }] }],
+    ['a base that looks like a version', { '/v2': [{ name: 'v2/v1', major: 1 }] }],
+    [
+      'successors in a circle',
+      {
+        '/orders': [{ name: 'orders/v1', major: 1, successor: 'pay/v1' }],
+        '/pay': [
+          { name: 'pay/v1', major: 1 },
+          { name: 'pay/v2', major: 2, successor: 'orders/v1' },
+        ],
+      },
+    ],
+  ])('has no record with %s', (_what, versionsByBase) => {
+    const apis = Object.entries(versionsByBase).map(([base, versions]) => [
+      base,
+      { versions: versions.map((version) => ({ ...one.versions[0], ...version })), force: [] },
+    ]);
+    expect(acceptedFrom({ ...one, apis: Object.fromEntries(apis) })).toBeUndefined();
+  });
+
+  it('may have a successor with a lower major in another API', () => {
+    const apis = {
+      '/orders': { versions: [{ ...one.versions[0], name: 'orders/v3', major: 3, successor: 'pay/v1' }], force: [] },
+    };
+    expect(acceptedFrom({ ...one, apis })?.versions.get('orders/v3')?.successor).toBe('pay/v1');
+  });
 });

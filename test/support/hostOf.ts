@@ -6,7 +6,9 @@ export function hostOf(root: Snapshot, others: Readonly<Record<string, Snapshot>
   const apis = new Map<string, Api>(root.apis);
   const all: Version[] = [...root.sortedVersions];
   for (const [base, snapshot] of Object.entries(others)) {
-    apis.set(base, { ...rootApi(snapshot), base });
+    const { guard, ...settings } = rootApi(snapshot);
+    const force = new Map([...guard.force].map(([name, reason]) => [idIn(base, name), reason]));
+    apis.set(base, { ...settings, base, guard: { ...guard, force } });
     all.push(
       ...snapshot.sortedVersions.map((version) => {
         const { name, successor, adapter } = version;

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { formatFault } from '../../gateway/config/fault.ts';
 import { parseConfig, snapshotFrom } from '../../gateway/config/load.ts';
+import type { Snapshot } from '../../gateway/config/snapshot.ts';
 import { createAdmin } from '../../gateway/operate/admin/app.ts';
 import type { FleetOperations } from '../../gateway/operate/admin/operations.ts';
 import type { UsageQueries } from '../../gateway/usage/usageQueries.ts';
@@ -19,7 +20,16 @@ export async function startAdmin(
   fleet?: FleetOperations,
   guard: object = {},
 ): Promise<string> {
-  const current = snapshotFrom({ routes, retire, guard });
+  return startAdminOf(snapshotFrom({ routes, retire, guard }), usage, now, fleet);
+}
+
+/** Starts an admin listener for this configuration and this ledger. Returns its host:port. */
+export async function startAdminOf(
+  current: Snapshot,
+  usage: UsageQueries | undefined,
+  now: number,
+  fleet?: FleetOperations,
+): Promise<string> {
   const operations = idleOperations({
     configuration: {
       snapshotOf: async (text = '') => {

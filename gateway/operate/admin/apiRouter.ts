@@ -50,12 +50,18 @@ const bodyLimits: Partial<Record<keyof AdminApi, number>> = {
 /** Routes the requests of these operations to their handlers. */
 export function apiRouter(handlers: Partial<ApiHandlers>): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
-  for (const name of Object.keys(handlers) as (keyof AdminApi)[]) {
+  const segmentsOf = (name: string) => name.split('/').length;
+  // The id of a version may have several segments, and some proxies decode the slash in `orders%2Fv1`. What follows an id in the
+  // longer paths is no version, so these paths are tried first.
+  const names = (Object.keys(handlers) as (keyof AdminApi)[]).sort((a, b) => segmentsOf(b) - segmentsOf(a));
+  for (const name of names) {
     const [method, template = ''] = name.split(' ');
-    const path = template.replaceAll(/\{(\w+)\}/g, ':$1');
+    const path = template.replaceAll(/\{(\w+)\}/g, '*$1');
     const handler = handlers[name] as ApiHandler<keyof AdminApi>;
     const handle: RequestHandler = async (request, res) => {
-      const { params, query, body = {} } = request;
+      const { query, body = {} } = request;
+      const segments = Object.entries<string | string[]>(request.params);
+      const params = Object.fromEntries(segments.map(([key, value]) => [key, [value].flat().join('/')]));
       await send(res, () => handler({ params, query, body, request } as ApiRequest<keyof AdminApi>));
     };
     if (method === 'GET') router.get(path, handle);

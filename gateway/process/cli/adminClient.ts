@@ -67,7 +67,7 @@ export async function askGateway<Name extends keyof typeof examples & keyof Admi
   const [method, template = ''] = operation.split(' ');
   const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined);
   const parameters = new URLSearchParams(given.map(([key, value]) => [key, String(value)]));
-  const path = `${template.replace('{version}', version)}${parameters.size === 0 ? '' : `?${parameters}`}`;
+  const path = `${template.replace('{version}', encodeURIComponent(version))}${parameters.size === 0 ? '' : `?${parameters}`}`;
   const headers = { accept: 'application/json', ...(token !== '' && { authorization: `Bearer ${token}` }) };
   const request: HttpRequest =
     method === 'GET'

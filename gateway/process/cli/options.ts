@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net';
 import { hostname } from 'node:os';
 import { relative, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { isId, leadingId } from '../../config/api.ts';
 import { formatFault, UnreadableFileError } from '../../config/fault.ts';
 import { adminAddressIn, parseConfig } from '../../config/load.ts';
 import { decodeIfUtf8, readRoutes, realPathOf } from '../../config/location.ts';
@@ -224,12 +225,11 @@ export function listenArgument(text: string): string {
   return text;
 }
 
-/** `/v1` or `v1`, as the path segment `v1`. @throws InvalidArgumentError */
+/** `/orders/v1` or `orders/v1`, as the id `orders/v1`. @throws InvalidArgumentError */
 export function versionArgument(text: string): string {
-  const segment = text.replace(/^\//, '');
-  // The segment becomes part of a URL, so nothing but a version may pass.
-  if (!/^v\d{1,16}$/.test(segment)) throw new InvalidArgumentError('Write a version such as /v1.');
-  return segment;
+  const id = text.replace(/^\//, '');
+  if (!isId(id)) throw new InvalidArgumentError('Write a version such as /v1.');
+  return id;
 }
 
 /** A version, or one of its routes. */
@@ -240,12 +240,12 @@ export interface NamedSubject {
 
 /** `/v1` or `GET /v1/drinks/{id}`. @throws InvalidArgumentError */
 export function subjectArgument(text: string): NamedSubject {
-  if (/^\/?v\d{1,16}$/.test(text)) return { version: versionArgument(text) };
+  if (isId(text.replace(/^\//, ''))) return { version: versionArgument(text) };
   const route = parseRoute(text);
-  const [, version, path] = /^\/(v\d{1,16})(\/.*)?$/.exec(route?.path ?? '') ?? [];
+  const version = route && leadingId(route.path.slice(1));
   if (route === undefined || version === undefined)
     throw new InvalidArgumentError('Write a version such as /v1, or a route such as "GET /v1/drinks/{id}".');
-  return { version, route: { method: route.method, path: path ?? '/' } };
+  return { version, route: { method: route.method, path: route.path.slice(version.length + 1) || '/' } };
 }
 
 /** `--format`: the first one is the default. */

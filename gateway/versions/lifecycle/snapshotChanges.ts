@@ -1,4 +1,4 @@
-import { rootApi } from '../../config/api.ts';
+import { rootBase } from '../../config/api.ts';
 import type { GatewaySettings, Snapshot, Version } from '../../config/snapshot.ts';
 import { dateText } from '../../shared/instant.ts';
 import { stageOf } from './stage.ts';
@@ -40,11 +40,19 @@ function describeSettings(before: Snapshot, after: Snapshot): string[] {
   );
   return [
     ...(differ(reloadableIn(before.gateway), reloadableIn(after.gateway)) ? ['gateway: settings changed'] : []),
-    // The settings of `brownout` decide which clients a brownout refuses, and with which status.
-    ...(differ(rootApi(before).brownout, rootApi(after).brownout) ? ['brownout: settings changed'] : []),
+    ...changedBrownouts(before, after),
     ...notApplied.map(([key]) => `${key}: applied at the next start`),
     ...raisedLimits.map((name) => `gateway.limits.${name}: a higher limit is applied in full at the next start`),
   ];
+}
+
+/** The settings of `brownout` decide which clients a brownout refuses, and with which status. */
+function changedBrownouts(before: Snapshot, after: Snapshot): string[] {
+  return [...after.apis.values()].flatMap(({ base, brownout }) => {
+    const old = before.apis.get(base)?.brownout;
+    if (old === undefined || !differ(old, brownout)) return [];
+    return [`${base === rootBase ? '' : `apis.${base}.`}brownout: settings changed`];
+  });
 }
 
 /** The `gateway` settings without those of `startOnlySettings`. */

@@ -5,6 +5,7 @@ import { afterAll, expect, it } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import { changesBetween } from '../../../gateway/versions/lifecycle/snapshotChanges.ts';
 import { makePair } from '../../support/certificates.ts';
+import { hostOf } from '../../support/hostOf.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const a = 'http://127.0.0.1:3001';
@@ -109,4 +110,13 @@ it.each<[string, object, object, string[]]>([
   expect(changesBetween(snapshotFrom({ routes, ...before }), snapshotFrom({ routes, ...after }), now)).toEqual(
     expected,
   );
+});
+
+it('names the API whose brownout settings change', () => {
+  const routes = { '/v1': 'http://127.0.0.1:3001' };
+  const of = (status: number) => snapshotFrom({ routes, brownout: { status } });
+  const before = hostOf(of(410), { '/orders': of(410), '/pay': of(410), '/gone': of(410) });
+  const after = hostOf(of(410), { '/orders': of(503), '/pay': of(410), '/new': of(503) });
+  const about = changesBetween(before, after, 0).filter((line) => line.includes('settings'));
+  expect(about).toEqual(['apis./orders.brownout: settings changed']);
 });

@@ -1,4 +1,4 @@
-import { rootApi } from '../../../config/api.ts';
+import { type CompatSettings, rootApi } from '../../../config/api.ts';
 import type { Snapshot } from '../../../config/snapshot.ts';
 import type { Documents } from '../../../contract/document/documents.ts';
 import { below } from '../../../contract/document/located.ts';
@@ -63,7 +63,7 @@ export async function compareFiles(
   const pair: ComparedContracts = majors
     ? { title: `/${majors.old} → /${majors.new}`, between: 'majors', old: before, new: after, versions: majors }
     : { title: '', between: 'past', old: before, new: after, versions: {} };
-  const settings = judgeSettings(snapshot, options);
+  const settings = judgeSettings(snapshot && rootApi(snapshot).compat, options);
   progress.show('comparing');
   const judged = compareAndJudge(pair, settings);
   // An exemption that matches nothing here may belong to another contract, so only expired exemptions are reported.
@@ -88,12 +88,11 @@ export function rulesOff(levels: JudgeSettings['levels']): string[] {
   return [...levels].flatMap(([id, level]) => (level === 'off' ? [id] : []));
 }
 
-/** The rules and exemptions of a routes.yaml. Levels of the command line override those of the file. */
+/** The rules and exemptions of an API. Levels of the command line override those of the file. */
 export function judgeSettings(
-  snapshot: Snapshot | undefined,
+  { rules, exempt }: CompatSettings = { rules: new Map(), exempt: [] },
   { rule: givenLevels = new Map() }: Pick<ComparisonOptions, 'rule'>,
 ): JudgeSettings {
-  const { rules, exempt } = (snapshot && rootApi(snapshot).compat) ?? { rules: new Map<string, never>(), exempt: [] };
   return {
     levels: new Map([...rules, ...givenLevels]),
     exemptions: new Exemptions(exempt, systemClock.now()),

@@ -1,4 +1,5 @@
 import { dirname, relative, resolve, sep } from 'node:path';
+import { apiOf, baseOf, type CompatSettings, compareIds } from '../../../config/api.ts';
 import { decodeIfUtf8, realPathOf } from '../../../config/location.ts';
 import { readYaml } from '../../../config/readDocument.ts';
 import type { Snapshot, Version } from '../../../config/snapshot.ts';
@@ -29,7 +30,7 @@ import {
 } from './compatFiles.ts';
 
 /**
- * Compares each contract of a routes.yaml with its state in a commit, and each major with the previous major.
+ * Compares each contract of a routes.yaml with its state in a commit, and each major with the previous major of its API.
  * @throws CompareError, UsageError, UnreadableFileError
  */
 export async function compareRoutes(
@@ -41,50 +42,54 @@ export async function compareRoutes(
   const snapshot = snapshotOf(file, io);
   const rulesSnapshot = options.config === undefined ? snapshot : snapshotOf(options.config, io);
   const { callsOf, problem } = await callsIn(snapshot, io.cwd);
-  const settings = { ...judgeSettings(rulesSnapshot, options), callsOf };
-  const versions = [...snapshot.sortedVersions].sort((a, b) => a.major - b.major);
+  // APIs that inherit the settings of the root share them, so that an exemption that one of them uses is not stale in another.
+  const settings = new Map<CompatSettings, JudgeSettings>();
+  for (const { compat } of rulesSnapshot.apis.values())
+    if (!settings.has(compat)) settings.set(compat, { ...judgeSettings(compat, options), callsOf });
+  const versions = snapshot.sortedVersions.toSorted((a, b) => compareIds(a.name, b.name));
   if (versions.every(({ contract }) => contract === undefined)) {
     throw new UsageError(`No version in ${file} has a contract.  Add one, such as contract: openapi.yaml.`);
   }
   const path = realPathOf(resolve(io.cwd, file));
-  const base = baseOf(dirname(path), io.cwd);
+  const base = folderOfReport(dirname(path), io.cwd);
   const ref = options.against ?? 'HEAD';
   const past = new EarlierContracts(ref, path, base, io.env);
   const notCompared = notesOn(versions, past, file, ref);
   const unknownCalls = problem === undefined ? undefined : unknownCallsNote(problem);
   const pairs: PairReport[] = [];
-  const compare = (pair: ComparedContracts): void => {
+  const compare = (name: string, pair: ComparedContracts): void => {
     progress.show(`comparing ${pair.title}`);
-    pairs.push(compareAndJudge(pair, settings));
+    const ofApi = settings.get(apiOf(name, rulesSnapshot).compat);
+    if (ofApi) pairs.push(compareAndJudge(pair, ofApi));
   };
-  let previousMajor: { readonly name: string; readonly contract: ComparedContracts['new'] | undefined } | undefined;
+  let previous: { readonly name: string; readonly contract: ComparedContracts['new'] | undefined } | undefined;
   for (const { name, contract } of versions) {
+    const previousMajor = previous && baseOf(previous.name) === baseOf(name) ? previous : undefined;
     const current = contract && (await openForCompat(referenceTo(contract.file, base), options, io, progress, base));
     const earlier = contract && past.contractOf(name, contract.file);
     if (current && earlier) {
       const old = await openForCompat(earlier, options, io, progress, base);
-      compare({ title: `/${name}`, between: 'past', old, new: current, versions: { old: name, new: name } });
+      compare(name, { title: `/${name}`, between: 'past', old, new: current, versions: { old: name, new: name } });
     }
     if (current && previousMajor?.contract) {
       const title = `/${previousMajor.name} → /${name}`;
       const majors = { old: previousMajor.name, new: name };
-      compare({ title, between: 'majors', old: previousMajor.contract, new: current, versions: majors });
+      compare(name, { title, between: 'majors', old: previousMajor.contract, new: current, versions: majors });
     }
-    previousMajor = { name, contract: current };
+    previous = { name, contract: current };
   }
   pairs.sort((a, b) => Number(a.between === 'majors') - Number(b.between === 'majors'));
-  const { exemptions, levels } = settings;
-  return {
-    report: { pairs, staleExemptions: exemptions.stale, rulesOff: rulesOff(levels), notCompared, unknownCalls },
-    folder: base,
-  };
+  const all = [...settings.values()];
+  const staleExemptions = all.flatMap(({ exemptions }) => exemptions.stale);
+  const off = [...new Set(all.flatMap(({ levels }) => rulesOff(levels)))];
+  return { report: { pairs, staleExemptions, rulesOff: off, notCompared, unknownCalls }, folder: base };
 }
 
 /**
  * The folder that the file names of the report are relative to: `cwd`, or `folder` of the routes.yaml if that is in another Git
  * working tree.
  */
-function baseOf(folder: string, cwd: string): string {
+function folderOfReport(folder: string, cwd: string): string {
   return folder === cwd || workingTreeOf(folder) === workingTreeOf(cwd) ? cwd : folder;
 }
 
@@ -104,7 +109,8 @@ function notesOn(versions: readonly Version[], past: EarlierContracts, file: str
         return isNew ? [`the contract of /${name} is not in ${ref}: there is nothing to compare it with`] : [];
       }
       const earlierNote = past.versions.includes(name) ? `, but had one in ${ref}` : '';
-      const next = versions[index + 1];
+      const following = versions[index + 1];
+      const next = following && baseOf(following.name) === baseOf(name) ? following : undefined;
       const nextNote = next ? `, and /${next.name} cannot be compared with it` : '';
       return [`/${name} has no contract in ${file}${earlierNote}: it is not compared${nextNote}`];
     }),
@@ -120,7 +126,7 @@ class EarlierContracts {
   /** The absolute path of each version's contract, by the name of the version. */
   readonly #files: ReadonlyMap<string, string>;
 
-  /** @param file the routes.yaml, absolute @param base see `baseOf` @throws CompareError */
+  /** @param file the routes.yaml, absolute @param base see `folderOfReport` @throws CompareError */
   constructor(ref: string, file: string, base: string, env: NodeJS.ProcessEnv) {
     this.#ref = ref;
     this.#base = base;

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
+import { baseOf, compareIds, isId, majorOf } from '../../../config/api.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import { printable } from '../../../shared/text.ts';
 import { routeOrReason } from '../../../usage/counting/routeNames.ts';
@@ -116,17 +117,13 @@ async function reportFromStore(
   });
 }
 
-/** Without a routes.yaml, the successor of a version is the next higher major in the ledger. */
+/** Without a routes.yaml, the successor of a version is the next higher major of its API in the ledger. */
 async function nextMajorIn(ledger: UsageQueries): Promise<(version: string) => string | undefined> {
   const totals = await ledger.totals(0);
-  const majors = totals
-    .filter(({ version }) => /^v\d+$/.test(version))
-    .map(({ version }) => Number(version.slice(1)))
-    .sort((a, b) => a - b);
+  const ids = totals.flatMap(({ version }) => (isId(version) ? [version] : [])).sort(compareIds);
   return (version) => {
     // '' stands for the requests without a version.
     if (version === '') return undefined;
-    const next = majors.find((major) => major > Number(version.slice(1)));
-    return next === undefined ? undefined : `v${next}`;
+    return ids.find((id) => baseOf(id) === baseOf(version) && majorOf(id) > majorOf(version));
   };
 }

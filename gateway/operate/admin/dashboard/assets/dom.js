@@ -120,12 +120,20 @@ export function swatch(version) {
 }
 
 /**
+ * The major of an id: 1 of `v1` and of `orders/v1`.
+ * @param {string} version
+ */
+export function majorOf(version) {
+  return Number(version.slice(version.lastIndexOf('/') + 2));
+}
+
+/**
  * The number of a version's colour, 1 to 6, or 0 for requests without a version. It depends on the version alone, so a
  * version has the same colour in every chart. v7 has the same colour as v1.
  * @param {string} version
  */
 export function colorOf(version) {
-  const major = Number(version.slice(1));
+  const major = majorOf(version);
   return version === '' || !Number.isInteger(major) ? 0 : ((major + 5) % 6) + 1;
 }
 

@@ -1,5 +1,5 @@
 import { triggerTexts } from './attention.js';
-import { el, emptyMessage, fact, swatch, timeAgo } from './dom.js';
+import { el, emptyMessage, fact, majorOf, swatch, timeAgo } from './dom.js';
 import { ago, dateTime, milliseconds, percent, period, plural, rate, withCommas } from './format.js';
 import { showPeriod } from './periodChoice.js';
 import { head, row, table, updateRows } from './table.js';
@@ -107,7 +107,7 @@ export function rates() {
       note.textContent = `Average over the last ${span}, all worker processes together. p50 and p99 are estimated from a histogram that excludes event streams and WebSockets.`;
       updateRows(
         body,
-        versions.toSorted((a, b) => major(a) - major(b)).map((one) => ratesRow(one, titles)),
+        versions.toSorted(byApiAndMajor).map((one) => ratesRow(one, titles)),
       );
     },
   };
@@ -126,8 +126,16 @@ function ratesRow({ version, requests_per_second: perSecond, error_share: errors
   ]);
 }
 
-/** @param {VersionRates} rates */
-const major = ({ version }) => (version === 'unknown' ? Number.POSITIVE_INFINITY : Number(version.slice(1)));
+/**
+ * The versions of the API at the root first, the requests without a version last.
+ * @param {VersionRates} a @param {VersionRates} b
+ */
+function byApiAndMajor({ version: a }, { version: b }) {
+  if (a === 'unknown' || b === 'unknown') return a === b ? 0 : a === 'unknown' ? 1 : -1;
+  const [baseOfA, baseOfB] = [a, b].map((version) => version.slice(0, Math.max(0, version.lastIndexOf('/'))));
+  if (baseOfA !== baseOfB) return (baseOfA ?? '') < (baseOfB ?? '') ? -1 : 1;
+  return majorOf(a) - majorOf(b);
+}
 
 /** Whether more requests are lost since an edit. @type {Record<string, string>} */
 const lossInWords = { yes: 'Loses requests', no: 'As before', 'not known': 'Not known' };
