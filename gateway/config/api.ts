@@ -144,3 +144,8 @@ export function clientsIgnoredSomewhere({ apis }: Host<Api>): string[] {
 export function receiversOf({ apis }: Host<Api>): NotifyReceiver[] {
   return [...apis.values()].flatMap(({ notify }) => notify);
 }
+
+/** The major of a version: 12 of `v12` and of `orders/v12`. */
+export function majorOf(id: string): number {
+  return Number(segmentOf(id).slice(1));
+}

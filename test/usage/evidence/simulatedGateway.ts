@@ -16,8 +16,8 @@ import { type Call, type CallKind, ServingProcess } from './servingProcess.ts';
 
 // What the kernel and SQLite do.
 const { mark } = CallMarker.prototype;
-CallMarker.prototype.mark = function (major, now) {
-  mark.call(this, major, now);
+CallMarker.prototype.mark = function (version, now) {
+  mark.call(this, version, now);
   machine.noteChangedMarks();
 };
 const { transaction } = SqliteStore.prototype;

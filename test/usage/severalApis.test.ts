@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { snapshotFrom } from '../../gateway/config/load.ts';
+import { startGateway } from '../../gateway/process/runtime/gateway.ts';
+import { systemClock } from '../../gateway/shared/clock.ts';
+import { CallMarks } from '../../gateway/usage/ledger/callMarks.ts';
+import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
+import { readMarkFile } from '../../gateway/usage/ledger/markFile.ts';
+import { temporaryFolder } from '../config/temporary.ts';
+import { startBackend } from '../support/backend.ts';
+import { hostOf } from '../support/hostOf.ts';
+import { ask, get } from '../support/rawClient.ts';
+import { readLedger } from '../support/readLedger.ts';
+
+/** A gateway whose APIs ignore these clients, with a ledger. */
+async function startHost(ignored: { readonly root: string[]; readonly orders: string[] }) {
+  const { url } = await startBackend();
+  const store = join(temporaryFolder(), 'usage.db');
+  const api = (clients: string[]) =>
+    snapshotFrom({
+      routes: { '/v1': url },
+      gateway: { listen: '127.0.0.1:0', admin: '127.0.0.1:0' },
+      log: { access: 'off' },
+      usage: { store },
+      retire: { ignore_clients: clients },
+    });
+  const host = hostOf(api(ignored.root), { '/orders': api(ignored.orders), '/shop/pay': api([]) });
+  const marks = CallMarks.open(store, Date.now());
+  const ledger = Ledger.open(host.usage, { clock: systemClock, marks });
+  const gateway = await startGateway(host, { ledger });
+  onTestFinished(async () => {
+    await gateway.close();
+    ledger.close();
+  });
+  return {
+    call: (path: string, client: string) => ask(gateway.port, get(path, `X-Client-Id: ${client}`)),
+    marked: () => (readMarkFile(marks.files.file)?.marks ?? []).map(({ version }) => version).sort(),
+    /** Ends the gateway. @returns version → its clients */
+    counted: async () => {
+      await gateway.close();
+      const reader = readLedger(ledger);
+      const versions = (await reader.totals(0)).map(({ version }) => version).sort();
+      const clientsOf = async (version: string) => (await reader.byClient(version, 0)).map(({ client }) => client);
+      return Object.fromEntries(await Promise.all(versions.map(async (one) => [one, await clientsOf(one)] as const)));
+    },
+  };
+}
+
+it('marks and counts the calls of each API under its ids, and of unlisted versions only below a base', async () => {
+  const host = await startHost({ root: [], orders: [] });
+  const paths = ['/v1/a', '/orders/v1/a', '/shop/pay/v1/a', '/v9/a', '/orders/v9/a', '/shop/pay/v9/a'];
+  for (const path of [...paths, '/foo/v7/a', '/shop/v7/a', '/orders/v1000/a', '/orders/V7/a'])
+    await host.call(path, 'app');
+  const ids = ['orders/v1', 'orders/v9', 'shop/pay/v1', 'shop/pay/v9', 'v1', 'v9'];
+  expect(host.marked()).toEqual(ids);
+  const app = ['x-client-id:app'];
+  expect(await host.counted()).toEqual(Object.fromEntries(['', ...ids].map((id) => [id, app])));
+});
+
+it('marks the calls of a client that another API ignores', async () => {
+  const host = await startHost({ root: ['monitor'], orders: ['probe'] });
+  for (const path of ['/v1/a', '/orders/v1/a', '/shop/pay/v1/a', '/orders/v9/a', '/orders/v1/a'])
+    await host.call(path, 'probe');
+  expect(host.marked()).toEqual(['shop/pay/v1', 'v1']);
+  for (const path of ['/v1/a', '/orders/v1/a', '/v8/a', '/orders/v9/a']) await host.call(path, 'monitor');
+  expect(host.marked()).toEqual(['orders/v1', 'orders/v9', 'shop/pay/v1', 'v1']);
+});
