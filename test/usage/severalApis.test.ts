@@ -11,6 +11,8 @@ import { startBackend } from '../support/backend.ts';
 import { hostOf } from '../support/hostOf.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { readLedger } from '../support/readLedger.ts';
+import { machine } from './evidence/machine.ts';
+import { ServingProcess } from './evidence/servingProcess.ts';
 
 /** A gateway whose APIs ignore these clients, with a ledger. */
 async function startHost(ignored: { readonly root: string[]; readonly orders: string[] }) {
@@ -64,4 +66,19 @@ it('marks the calls of a client that another API ignores', async () => {
   expect(host.marked()).toEqual(['shop/pay/v1', 'v1']);
   for (const path of ['/v1/a', '/orders/v1/a', '/v8/a', '/orders/v9/a']) await host.call(path, 'monitor');
   expect(host.marked()).toEqual(['orders/v1', 'orders/v9', 'shop/pay/v1', 'v1']);
+});
+
+it('goes on marking an open request to an API that a reload has removed, whomever the others ignore', () => {
+  const store = join(temporaryFolder(), 'usage.db');
+  const { files } = CallMarks.open(store, Date.now());
+  const api = (ignored: string[]) =>
+    snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, retire: { ignore_clients: ignored } });
+  machine.now = Date.now();
+  const serving = new ServingProcess({ files, process: 0 }, hostOf(api(['probe']), { '/orders': api([]) }));
+  serving.begin('orders/v1', 'probe', 'usual', false);
+  serving.apply(api(['probe']));
+  machine.now += 5_000;
+  serving.countOpen();
+  expect(readMarkFile(files.file)?.marks).toEqual([{ process: 0, version: 'orders/v1', at: machine.now }]);
+  serving.kill();
 });

@@ -12,7 +12,7 @@ export type LedgerSettings = Pick<UsageSettings, 'store' | 'retention'> &
     readonly spool?: number;
     /** The settings under which the requests are answered that the ledger counts. */
     readonly answers?: AnswerSettings;
-    /** `retire.ignore_clients`: the clients whose calls are counted, but not marked. */
+    /** Whose calls are counted, but not marked: which client of which API, as of `ignoredClientsOf`. */
     readonly unmarked?: readonly string[];
   };
 

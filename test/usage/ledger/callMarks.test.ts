@@ -16,6 +16,9 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { ignoredClientsOf } from '../../../gateway/config/api.ts';
+import { snapshotFrom } from '../../../gateway/config/load.ts';
+import type { Snapshot } from '../../../gateway/config/snapshot.ts';
 import { usageSinkOf } from '../../../gateway/process/runtime/ledgerMaintenance.ts';
 import { CallMarker, CallMarks } from '../../../gateway/usage/ledger/callMarks.ts';
 import { claimLedger } from '../../../gateway/usage/ledger/file.ts';
@@ -23,6 +26,7 @@ import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
 import { markFileOf, readMarkFile, spareMarkFileOf } from '../../../gateway/usage/ledger/markFile.ts';
 import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
+import { hostOf } from '../../support/hostOf.ts';
 import { copyLedger } from '../../support/ledgerCopy.ts';
 import { coverTenDays, row } from '../../support/ledgerWith.ts';
 
@@ -106,6 +110,17 @@ function gateway() {
     },
   };
 }
+
+/** A host with one API that ignores these clients, or with another one below /orders that ignores its own. */
+function ignoringIn(root: readonly string[], orders?: readonly string[]): Snapshot {
+  const api = (clients: readonly string[]) =>
+    snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, retire: { ignore_clients: clients } });
+  return hostOf(api(root), orders ? { '/orders': api(orders) } : {});
+}
+
+it('a host with one API stores the ignored clients as they are', () => {
+  expect(ignoredClientsOf(ignoringIn(['probe', 'x-client-id:a', 'probe']))).toEqual(['probe', 'x-client-id:a']);
+});
 
 /** As if the last gateway had been killed after its last write. */
 function reopenLastRun(store: string): void {
@@ -281,6 +296,24 @@ describe('after kill -9', () => {
     expect(await one.covered()).toEqual(everything);
     one.kill();
     one.run(['monitor']);
+    expect(await one.covered()).toEqual(nothing);
+  });
+
+  it('a client counts now for another API than before', async () => {
+    const one = gateway();
+    one.run(ignoredClientsOf(ignoringIn(['probe'], [])));
+    one.kill();
+    one.run(ignoredClientsOf(ignoringIn(['probe'], ['probe'])));
+    expect(await one.covered()).toEqual(everything);
+    one.configure(ignoredClientsOf(ignoringIn([], ['probe'])));
+    expect(await one.covered()).toEqual(nothing);
+  });
+
+  it('an API is removed whose clients were not marked: it may come back, and count them', async () => {
+    const one = gateway();
+    one.run(ignoredClientsOf(ignoringIn([], ['probe'])));
+    one.kill();
+    one.run(ignoredClientsOf(ignoringIn(['probe'])));
     expect(await one.covered()).toEqual(nothing);
   });
 
@@ -622,6 +655,22 @@ describe('a reader without the gateway', () => {
     expect(await reasonsFor([])).toEqual([
       'Calls may be missing: the ledger was last written with other retire.ignore_clients.',
     ]);
+  });
+
+  it('knows that calls of a client are not marked that another API counts', async () => {
+    const store = join(temporaryFolder(), 'usage.db');
+    coverTenDays(store);
+    const unmarked = ignoredClientsOf(ignoringIn(['probe'], []));
+    Ledger.open({ store, retention: 400 * 86_400_000, unmarked }, { clock: Date }).close();
+    const lossesFor = async (host: Snapshot) => {
+      const reader = LedgerReader.openAlone(store, undefined, ignoredClientsOf(host));
+      const { losses } = await reader.coverage('v1', 3_600_000);
+      await reader.close();
+      return losses.length;
+    };
+    expect(await lossesFor(ignoringIn(['probe'], []))).toBe(0);
+    expect(await lossesFor(ignoringIn(['probe'], ['probe']))).toBe(0);
+    expect(await lossesFor(ignoringIn([], ['probe']))).toBe(1);
   });
 
   it('does not know when a ledger was written last whose clock was ahead', async () => {
