@@ -155,3 +155,8 @@ export function receiversOf({ apis }: Host<Api>): NotifyReceiver[] {
 export function majorOf(id: string): number {
   return Number(segmentOf(id).slice(1));
 }
+
+/** What stands for all versions of an API where the id of a version may stand: `orders/`; '' for the API at the root, and for all APIs. */
+export function everyVersionIn(base: string): string {
+  return idIn(base, '');
+}

@@ -6,9 +6,11 @@ import { systemClock } from '../../gateway/shared/clock.ts';
 import { CallMarks } from '../../gateway/usage/ledger/callMarks.ts';
 import { Ledger } from '../../gateway/usage/ledger/ledger.ts';
 import { readMarkFile } from '../../gateway/usage/ledger/markFile.ts';
+import { LedgerReader } from '../../gateway/usage/ledger/reader.ts';
 import { temporaryFolder } from '../config/temporary.ts';
 import { startBackend } from '../support/backend.ts';
 import { hostOf } from '../support/hostOf.ts';
+import { coverTenDays, day, hour } from '../support/ledgerWith.ts';
 import { ask, get } from '../support/rawClient.ts';
 import { readLedger } from '../support/readLedger.ts';
 import { machine } from './evidence/machine.ts';
@@ -81,4 +83,51 @@ it('goes on marking an open request to an API that a reload has removed, whomeve
   serving.countOpen();
   expect(readMarkFile(files.file)?.marks).toEqual([{ process: 0, version: 'orders/v1', at: machine.now }]);
   serving.kill();
+});
+
+it('does not know what was called below the base of an API before the gateway served it', async () => {
+  const store = join(temporaryFolder(), 'usage.db');
+  const clock = { time: Date.now(), now: () => clock.time };
+  coverTenDays(store, clock.time);
+  const settings = (bases: readonly string[]) => ({ store, retention: 400 * day, bases });
+  const run = (bases: readonly string[], work = (_ledger: Ledger): void => {}) => {
+    clock.time += 1_000;
+    const ledger = Ledger.open(settings(bases), { clock });
+    work(ledger);
+    ledger.close();
+    return clock.time;
+  };
+  const coveredSince = async (...versions: readonly string[]) => {
+    const reader = LedgerReader.open(store);
+    const since = await Promise.all(versions.map(async (one) => (await reader.coverage(one, hour)).since ?? 0));
+    await reader.close();
+    return since;
+  };
+  const [always = 0] = await coveredSince('v1');
+  const withOrders = run(['/orders']);
+  const all = ['v1', 'orders/v1', 'orders/v9', 'pay/v1', 'orders/eu/v1'];
+  expect(await coveredSince(...all)).toEqual([always, withOrders, withOrders, always, always]);
+  const withPay = run(['/orders'], (ledger) => {
+    clock.time += 1_000;
+    ledger.configure(settings(['/pay', '/orders']));
+  });
+  expect(await coveredSince(...all)).toEqual([always, withOrders, withOrders, withPay, always]);
+  // It may come back.
+  run([]);
+  const again = run(['/pay', '/orders/eu']);
+  expect(await coveredSince(...all)).toEqual([always, withOrders, withOrders, again, again]);
+});
+
+it('knows all calls to the APIs that a new ledger begins with, but not to those that are added', async () => {
+  const store = join(temporaryFolder(), 'usage.db');
+  const clock = { time: Date.now(), now: () => clock.time };
+  const settings = (bases: readonly string[]) => ({ store, retention: 400 * day, bases });
+  const ledger = Ledger.open(settings(['/orders']), { clock });
+  clock.time += hour;
+  ledger.configure(settings(['/orders', '/pay']));
+  ledger.close();
+  const reader = LedgerReader.open(store);
+  const since = async (version: string) => (await reader.coverage(version, hour)).since;
+  expect([await since('orders/v1'), await since('pay/v1')]).toEqual([clock.time - hour, clock.time]);
+  await reader.close();
 });

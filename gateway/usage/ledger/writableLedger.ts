@@ -14,6 +14,8 @@ export type LedgerSettings = Pick<UsageSettings, 'store' | 'retention'> &
     readonly answers?: AnswerSettings;
     /** Whose calls are counted, but not marked: which client of which API, as of `ignoredClientsOf`. */
     readonly unmarked?: readonly string[];
+    /** The bases of the APIs whose calls are counted, except the one at the root. Undefined: they stay as they are. */
+    readonly bases?: readonly string[];
   };
 
 /** An event that is over and after which coverage had to restart. */
