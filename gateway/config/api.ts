@@ -160,12 +160,23 @@ export function longestQuiet({ apis }: Host<Api>, section: 'guard' | 'retire'): 
   return Math.max(...[...apis.values()].map((api) => api[section].quiet));
 }
 
-/** The clients whose calls at least one API does not count: `retire.ignore_clients`. */
-export function clientsIgnoredSomewhere({ apis }: Host<Api>): string[] {
-  return [...new Set([...apis.values()].flatMap(({ retire }) => retire.ignoreClients))];
+/**
+ * Which API ignores which client, to store and to compare: `retire.ignore_clients`. What the API at the root ignores is listed as it is,
+ * what another one ignores with its base and a line break before it, which is in no name of a client.
+ */
+export function ignoredClientsOf({ apis }: Host<Pick<Api, 'base' | 'retire'>>): string[] {
+  const ignored = [...apis.values()].flatMap(({ base, retire }) =>
+    retire.ignoreClients.map((client) => (base === rootBase ? client : `${base}\n${client}`)),
+  );
+  return [...new Set(ignored)];
 }
 
 /** The receivers of all APIs. */
 export function receiversOf({ apis }: Host<Api>): NotifyReceiver[] {
   return [...apis.values()].flatMap(({ notify }) => notify);
+}
+
+/** What stands for all versions of an API where the id of a version may stand: `orders/`; '' for the API at the root, and for all APIs. */
+export function everyVersionIn(base: string): string {
+  return idIn(base, '');
 }

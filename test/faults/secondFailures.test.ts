@@ -234,7 +234,7 @@ describe('calls are marked', () => {
     const files = { file: fullFile('usage.db.calls'), spare: join(temporaryFolder(), 'spare') };
     const marker = new CallMarker(files, 0);
     const now = Date.now();
-    marker.mark(1, now);
+    marker.mark('v1', now);
     expect(readSpareMarkFile(files.spare)?.marks).toEqual([{ process: 0, version: 'v1', at: now }]);
     // The next start must not believe that nothing was called.
     expect(existsSync(files.file)).toBe(false);
@@ -246,8 +246,8 @@ describe('calls are marked', () => {
     ['cannot be created', () => '/proc/version-gateway/spare'],
   ])('by their number only if the spare file %s', (_what, spare) => {
     const marker = new CallMarker({ file: fullFile('usage.db.calls'), spare: spare() }, 0);
-    marker.mark(1, 1_000);
-    marker.mark(1, 1_000);
+    marker.mark('v1', 1_000);
+    marker.mark('v1', 1_000);
     expect(marker.last).toBe(1_001);
     marker.close();
   });

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { longestQuiet } from '../../config/api.ts';
+import { apiOf } from '../../config/api.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { latest } from '../../usage/evidence/targetHealth.ts';
 import type { ServingReport } from '../../usage/observability/report.ts';
@@ -72,18 +72,18 @@ export class LastUse {
   async #query(report: ServingReport, snapshot: Snapshot, now: number): Promise<void> {
     this.#queriedAt = now;
     const { ledger, fleet } = this.#sources;
-    const quiet = useQuietOf(snapshot);
     const hasUnwritten = ledger !== undefined && ledger.unwrittenRows > 0;
     const live = snapshot.sortedVersions.map(
-      ({ name }) => [name, { ...factsWithoutWaiting(name, report, quiet, fleet), hasUnwritten }] as const,
+      ({ name }) =>
+        [name, { ...factsWithoutWaiting(name, report, useQuietOf(name, snapshot), fleet), hasUnwritten }] as const,
     );
-    const times = await ledger?.query('lastUse', snapshot, { now, quiet, live: new Map(live) }).catch(() => undefined);
+    const times = await ledger?.query('lastUse', snapshot, { now, live: new Map(live) }).catch(() => undefined);
     this.#isCurrent = times !== undefined;
     if (times) this.#ledgerTimes = times;
   }
 }
 
-/** A deprecated version that was used within this period, ms, counts as in use. */
-function useQuietOf(snapshot: Snapshot): number {
-  return longestQuiet(snapshot, 'guard') || dayMs;
+/** A deprecated version that was used within this period, ms, counts as in use: the one in which the guard of its API asks for calls. */
+export function useQuietOf(version: string, snapshot: Snapshot): number {
+  return apiOf(version, snapshot).guard.quiet || dayMs;
 }

@@ -1,3 +1,4 @@
+import { baseOf, everyVersionIn } from '../../config/api.ts';
 import { inLargestUnit, printableExcerpt } from '../../shared/text.ts';
 import type { Loss } from '../../usage/evidence/coverage.ts';
 import type { Remark } from '../../usage/evidence/remark.ts';
@@ -75,7 +76,7 @@ export class UnsentCounts {
 
   /** A loss that the store does not know of is like a call that it does not have. */
   get calls(): UnsentCalls {
-    const ofVersions = this.#losses.filter(({ version }) => version !== '');
+    const ofVersions = this.#losses.filter(isOfOneVersion);
     const lossTimes = ofVersions.map(({ version, from }) => ({ [version]: from }));
     const counts = [this.#inOutbox?.calls ?? [], this.#notInOutbox].map((calls) => Object.fromEntries(calls));
     return earliestOf([...counts, ...lossTimes]);
@@ -83,13 +84,17 @@ export class UnsentCounts {
 
   /** Since when calls of any version may be missing, without the knowledge of the store; undefined: none are. Epoch ms. */
   get lossesSince(): number | undefined {
-    const ofAllVersions = this.#losses.filter(({ version }) => version === '');
+    const ofAllVersions = this.#losses.filter((one) => !isOfOneVersion(one));
     return ofAllVersions.length === 0 ? undefined : Math.min(...ofAllVersions.map(({ from }) => from));
   }
 
   get #losses(): readonly Loss[] {
     return [...this.#newLosses, ...this.#waitingLosses];
   }
+}
+
+function isOfOneVersion({ version }: Loss): boolean {
+  return version !== everyVersionIn(baseOf(version));
 }
 
 function isBefore(a: BatchNumber, b: BatchNumber): boolean {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { clientsIgnoredSomewhere } from '../../config/api.ts';
+import { ignoredClientsOf } from '../../config/api.ts';
 import type { FleetSettings, Snapshot } from '../../config/snapshot.ts';
 import { withAbsoluteFiles } from '../../config/storeUrl.ts';
 import type { StoredGateways } from '../../operate/fleet/storedGateways.ts';
@@ -67,7 +67,7 @@ export async function openEvidence(
   try {
     if (!isStoreUrl(store)) {
       const { apis } = configuration;
-      ledger = LedgerReader.openAlone(resolve(cwd, store), namesFile, apis && clientsIgnoredSomewhere({ apis }));
+      ledger = LedgerReader.openAlone(resolve(cwd, store), namesFile, apis && ignoredClientsOf({ apis }));
       return { ledger, servedVersions: [], stateOf: () => undefined };
     }
     const { FleetLedger } = await import('../../operate/fleet/ledger.ts');

@@ -1,5 +1,5 @@
 import { answerSettingsOf } from '../../config/answerSettings.ts';
-import { clientsIgnoredSomewhere } from '../../config/api.ts';
+import { ignoredClientsOf, rootBase } from '../../config/api.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { Fleet } from '../../operate/fleet/fleet.ts';
 import { type Clock, systemClock } from '../../shared/clock.ts';
@@ -43,7 +43,8 @@ export function maintainLedger(
 /** The settings of the ledger. In a fleet, also how many bytes of counts may wait for the shared store. */
 export function ledgerSettingsOf(snapshot: Snapshot): LedgerSettings {
   const { usage, fleet } = snapshot;
-  const recorded = { answers: answerSettingsOf(snapshot), unmarked: clientsIgnoredSomewhere(snapshot) };
+  const bases = [...snapshot.apis.keys()].filter((base) => base !== rootBase);
+  const recorded = { answers: answerSettingsOf(snapshot), unmarked: ignoredClientsOf(snapshot), bases };
   return { ...usage, ...recorded, ...(fleet && { spool: fleet.spool }) };
 }
 
@@ -77,8 +78,10 @@ export class LedgerConfiguration {
   async around<Result>(next: Snapshot, apply: () => Promise<Result>): Promise<Result> {
     // Also those that are ignored from now on: a process leaves their calls unmarked as soon as it applies the snapshot.
     const { unmarked = [] } = this.#settings;
-    this.#earlier = [...new Set([...this.#earlier, ...unmarked, ...clientsIgnoredSomewhere(next)])];
-    this.#configure(this.#settings);
+    this.#earlier = [...new Set([...this.#earlier, ...unmarked, ...ignoredClientsOf(next)])];
+    // A process counts no more calls of a removed API as soon as it applies the snapshot.
+    const bases = this.#settings.bases?.filter((base) => next.apis.has(base));
+    this.#configure({ ...this.#settings, ...(bases && { bases }) });
     this.#applying += 1;
     try {
       const result = await apply();

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { segmentsOfIds } from '../../config/api.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { OtlpRecorder } from '../../operate/otlp/recorder.ts';
 import type { VersionCallMarks } from '../../proxy/pipeline/callMarks.ts';
@@ -63,8 +64,9 @@ export class Telemetry {
   /** All calls that ended before this time were passed on, epoch ms. */
   #passedOnUntil: number;
   readonly #timer: NodeJS.Timeout | undefined;
-  // The base path of the exchanges that are not recorded yet. A reload changes it after the earlier exchanges are recorded.
-  #basePath: string;
+  // The APIs of the exchanges that are not recorded yet. A reload changes them after the earlier exchanges are recorded.
+  #host: Pick<Snapshot, 'gateway' | 'apis'>;
+  #segmentsOfIds: number;
   /** Undefined: a change of the clock is not detected. */
   readonly #callTimes: CallTimes | undefined;
   /** The settings that the collector uses, as text to compare. */
@@ -77,7 +79,7 @@ export class Telemetry {
     { clock, notice, usage, otlp, logs }: ServeOptions,
     { requestsByVersion = new Map(), onRecord = () => {}, callMarks, since = clock.now() }: ProcessRecords = {},
   ) {
-    const { usage: usageSettings, log, gateway } = source.current;
+    const { usage: usageSettings, log } = source.current;
     this.#source = source;
     this.#clock = clock;
     this.#callTimes = clock.monotonic && new CallTimes(clock);
@@ -85,7 +87,8 @@ export class Telemetry {
     this.#requestsByVersion = requestsByVersion;
     this.#onRecord = onRecord;
     this.#callMarks = callMarks;
-    this.#basePath = gateway.basePath;
+    this.#host = source.current;
+    this.#segmentsOfIds = segmentsOfIds(source.current);
     this.#usageSink = usage;
     this.#sendOtlp = otlp;
     this.#collectorKey = JSON.stringify(usageSettings);
@@ -124,7 +127,8 @@ export class Telemetry {
   /** Applies the settings of the current snapshot. */
   async applyCurrent(): Promise<void> {
     await this.flush();
-    this.#basePath = this.#source.current.gateway.basePath;
+    this.#host = this.#source.current;
+    this.#segmentsOfIds = segmentsOfIds(this.#host);
     this.#configureCollector();
     await this.#log?.apply(this.#source.current.log);
     await this.#configureOtlp();
@@ -176,7 +180,7 @@ export class Telemetry {
     // The path may name a version that routes.yaml does not list.
     const hasUnknownVersion = exchange.problem === 'UNKNOWN_VERSION';
     if (hasUnknownVersion) this.#noteFormerPath(exchange.path);
-    const unlisted = hasUnknownVersion ? unlistedVersionIn(exchange.path, this.#basePath) : undefined;
+    const unlisted = hasUnknownVersion ? unlistedVersionIn(exchange.path, this.#host, this.#segmentsOfIds) : undefined;
     if (exchange.counted) this.#callTimes?.noteEnd(exchange.endedAt);
     else this.#callTimes?.note(exchange);
     const client = exchange.counted

@@ -52,7 +52,7 @@ export interface GatewayContext {
   callMarks?:
     | {
         onCall(exchange: Exchange, activeVersion: ActiveVersion): void;
-        onUnlistedCall(exchange: Exchange, major: number): void;
+        onUnlistedCall(exchange: Exchange, version: string): void;
       }
     | undefined;
   /** Undefined: no version has a shadow or `drift`. */

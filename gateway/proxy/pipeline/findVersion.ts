@@ -1,7 +1,7 @@
 import { baseOf } from '../../config/api.ts';
 import type { Problem } from '../../problems/problem.ts';
 import { isAtOrBelow, parseRequestTarget, versionId } from '../../routing/requestTarget.ts';
-import { unlistedMajor } from '../../usage/counting/routeNames.ts';
+import { unlistedVersionIn } from '../../usage/counting/routeNames.ts';
 import { stageOf } from '../../versions/lifecycle/stage.ts';
 import type { ActiveSnapshot, ActiveVersion } from './activeVersion.ts';
 import type { Exchange, GatewayContext, StepOutcome } from './exchange.ts';
@@ -71,8 +71,8 @@ export function refuseUnknownVersion(exchange: Exchange): StepOutcome | undefine
   if (context.isDiscovery(path, snapshot)) return { kind: 'discovery' };
   if (context.selfService?.answersPath(path, snapshot)) return { kind: 'ownUsage' };
   const { basePath, publicUrl = '' } = snapshot.gateway;
-  const major = context.callMarks && unlistedMajor(versionId(path, basePath, 1));
-  if (major !== undefined) context.callMarks?.onUnlistedCall(exchange, major);
+  const unlisted = context.callMarks && unlistedVersionIn(path, snapshot, activeSnapshot.segmentsOfIds);
+  if (unlisted) context.callMarks?.onUnlistedCall(exchange, unlisted.version);
   const versions = snapshot.sortedVersions.map((version) => ({
     version: version.name,
     stage: stageOf(version, exchange.now),

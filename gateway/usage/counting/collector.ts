@@ -1,3 +1,4 @@
+import { baseOf } from '../../config/api.ts';
 import type { UsageSettings } from '../../config/snapshot.ts';
 import { addCounts, otherRoute, type UsageBatch, type UsageRow } from '../usageRow.ts';
 import { type CountedExchange, isAccepted, isFailing, outcomeOf } from './countedExchange.ts';
@@ -16,7 +17,7 @@ const maxExamples = 500;
 const maxExampleLength = 300;
 // Limits for a version that routes.yaml does not list: enough for clients that still call it, too few for a scanner to fill memory.
 const unlistedLimits = { clients: 1_000, routes: 50 } as const;
-// Of further unlisted versions in an hour, all calls are counted as those of `other clients`: a scanner must not hide who calls.
+// Of further unlisted versions of an API in an hour, all calls are counted as those of `other clients`: a scanner must not hide who calls.
 const maxNamedUnlisted = 100;
 
 export type CollectorSettings = Pick<UsageSettings, 'identify' | 'maxClients' | 'maxRoutes'>;
@@ -58,6 +59,8 @@ export class Collector {
   #maxClients: number;
   #maxRoutes: number;
   #trackedVersions = new Map<string, TrackedVersion>();
+  /** By the base of the API: how many of its tracked versions are unlisted. */
+  readonly #unlisted = new Map<string, number>();
   #rows = new Set<UsageRow>();
   #clientsWithRows = new Set<TrackedClient>();
   /** The start of the current hour. */
@@ -86,6 +89,7 @@ export class Collector {
     this.#maxRoutes = settings.maxRoutes;
     this.#detachRows();
     this.#trackedVersions = new Map();
+    this.#unlisted.clear();
   }
 
   /** @returns the client's name, even if the request is counted under `other clients` */
@@ -247,7 +251,7 @@ export class Collector {
   }
 
   #addVersion(version: string, { isListed }: Pick<TrackedVersion, 'isListed'>): TrackedVersion {
-    const limits = isListed ? undefined : this.#unlistedLimits();
+    const limits = isListed ? undefined : this.#unlistedLimits(baseOf(version));
     const clients = new TrackedClients(Math.min(this.#maxClients, limits?.clients ?? this.#maxClients));
     const routes = new RouteNames(Math.min(this.#maxRoutes, limits?.routes ?? this.#maxRoutes));
     const trackedVersion = { clients, routes, isListed };
@@ -255,10 +259,11 @@ export class Collector {
     return trackedVersion;
   }
 
-  /** The limits of one more unlisted version. */
-  #unlistedLimits(): { readonly clients: number; readonly routes: number } {
-    const unlisted = this.#trackedVersions.values().filter(({ isListed }) => !isListed);
-    return [...unlisted].length < maxNamedUnlisted ? unlistedLimits : { clients: 0, routes: 0 };
+  /** The limits of one more unlisted version of an API. */
+  #unlistedLimits(base: string): { readonly clients: number; readonly routes: number } {
+    const before = this.#unlisted.get(base) ?? 0;
+    this.#unlisted.set(base, before + 1);
+    return before < maxNamedUnlisted ? unlistedLimits : { clients: 0, routes: 0 };
   }
 
   /** A request that began in an earlier hour is counted there and does not change the current hour. */
@@ -276,6 +281,7 @@ export class Collector {
       if (isListed) clients.startHour();
       else this.#trackedVersions.delete(version);
     }
+    this.#unlisted.clear();
   }
 
   /** Later requests of every client begin new rows. */

@@ -1,5 +1,7 @@
+import { type Apis, baseOf, segmentOf } from '../../config/api.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { Version } from '../../config/snapshot.ts';
+import { versionId } from '../../routing/requestTarget.ts';
 import { type PathTable, withoutFinalSlash } from '../../shared/pathTable.ts';
 import type { RouteQueries, UsageQueries } from '../usageQueries.ts';
 import { otherRoute } from '../usageRow.ts';
@@ -188,22 +190,16 @@ export async function requestsWithoutRoute(
   return Math.max(1, others.requests - others.failing);
 }
 
-/** The major of a segment such as `v12`, if calls of it are counted although routes.yaml does not list it. */
-export function unlistedMajor(segment: string): number | undefined {
-  return /^v(?:0|[1-9]\d{0,2})$/.test(segment) ? Number(segment.slice(1)) : undefined;
-}
-
 /**
- * The version that a request path names although routes.yaml does not list it, and the rest of the path: the clients of a version that
- * was removed from routes.yaml are still counted. Undefined: the path has no version.
+ * The version of one of the APIs that a request path names although routes.yaml does not list it, and the rest of the path: the clients of
+ * a version that was removed from routes.yaml are still counted. Undefined: the path has no such version. `segmentsOfIds`: of the host.
  */
 export function unlistedVersionIn(
   path: string,
-  basePath: string,
+  { gateway: { basePath }, apis }: { readonly gateway: { readonly basePath: string }; readonly apis: Apis<unknown> },
+  segmentsOfIds: number,
 ): { readonly version: string; readonly resource: string } | undefined {
-  if (!path.startsWith(basePath)) return undefined;
-  const belowBase = path.slice(basePath.length);
-  const version = belowBase.split('/', 2)[1] ?? '';
-  if (!belowBase.startsWith('/') || unlistedMajor(version) === undefined) return undefined;
-  return { version, resource: belowBase.slice(version.length + 1) };
+  const version = versionId(path, basePath, segmentsOfIds);
+  if (!/^v(?:0|[1-9]\d{0,2})$/.test(segmentOf(version)) || !apis.has(baseOf(version))) return undefined;
+  return { version, resource: path.slice(basePath.length + 1 + version.length) };
 }

@@ -1,3 +1,4 @@
+import { baseOf, everyVersionIn } from '../../config/api.ts';
 import { rfc3339 } from '../../shared/instant.ts';
 
 /** The time in which one gateway process counted requests. Epoch ms. */
@@ -11,7 +12,7 @@ export interface Run {
 
 /** Calls of a version that may be missing in the ledger. Epoch ms. */
 export interface Loss {
-  /** The path segment, `v1`; '' for all versions. */
+  /** The id, `v1`; '' for all versions, `orders/` for those of one API. */
   readonly version: string;
   /** The first and the last instant at which a missing call may have come. */
   readonly from: number;
@@ -69,7 +70,7 @@ export function coverageOf(
   const end = until ?? Number.POSITIVE_INFINITY;
   const sortedRuns = runs.toSorted((a, b) => b.seen - a.seen);
   const relevant = [...losses, ...unwrittenOfOthers(sortedRuns)]
-    .filter((one) => one.from < end && (version === undefined || one.version === '' || one.version === version))
+    .filter((one) => one.from < end && (version === undefined || isOf(version, one)))
     .toSorted((a, b) => b.until - a.until);
   let since = until;
   const found: Loss[] = [];
@@ -88,6 +89,10 @@ export function coverageOf(
   if (since === undefined) return { since: undefined, losses: relevant };
   const lastLoss = Math.min(relevant[0]?.until ?? 0, end);
   return { since: Math.max(since, notBefore, lastLoss), losses: [...relevant, ...found] };
+}
+
+function isOf(version: string, loss: Loss): boolean {
+  return ['', everyVersionIn(baseOf(version)), version].includes(loss.version);
 }
 
 /** What the other gateways may not have written yet, if several runs are open. `sortedRuns`: the latest first. */

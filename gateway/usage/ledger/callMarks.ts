@@ -15,13 +15,19 @@ import {
   markFileOf,
   maxMarkingProcesses,
   offsetOf,
+  placeBytes,
+  placesPerProcess,
   readMarkFile,
+  readPlace,
   readSpareMarkFile,
   removeQuietly,
+  sharedSlot,
   slotOf,
+  slotsPerTable,
   spareMarkFileOf,
   stateOf,
   tableBytes,
+  writePlace,
 } from './markFile.ts';
 
 // Which versions were called lately. Counts reach the ledger some seconds after the calls, and later if the disk is full. If the gateway
@@ -132,7 +138,10 @@ export class CallMarker {
   last = 0;
   readonly #files: MarkFiles;
   #descriptor: number | undefined;
-  readonly #value = Buffer.alloc(bytesPerSlot);
+  readonly #value = Buffer.alloc(placeBytes);
+  /** The slots of the versions of other APIs than the one at the root. */
+  readonly #places = new Map<string, number>();
+  #nextPlace = slotsPerTable;
 
   /** If no file can be written, marks are only numbered. */
   constructor(files: MarkFiles, process: number) {
@@ -141,14 +150,20 @@ export class CallMarker {
     if (!this.#open(files.file)) this.#useSpare();
   }
 
-  /** `now`: epoch ms. */
-  mark(major: number, now: number): void {
+  /** `version`: '' for a call that may be of any version. `now`: epoch ms. */
+  mark(version: string, now: number): void {
     this.last = Math.max(Math.ceil(now), this.last + 1);
-    const slot = slotOf(major);
-    this.#value.writeDoubleLE(this.last);
-    if (this.#descriptor === undefined || this.#write(slot)) return;
+    if (this.#descriptor === undefined || this.#write(version)) return;
     this.#useSpare();
-    if (!this.#write(slot)) this.close();
+    if (!this.#write(version)) this.close();
+  }
+
+  /**
+   * How the calls of a version that routes.yaml does not list are marked: as those of the version, or '' as calls of any version. At most
+   * half of the places are for such versions, so that a scanner leaves places for the others.
+   */
+  nameOfUnlisted(version: string): string {
+    return this.#slotOf(version, placesPerProcess / 2) === sharedSlot ? '' : version;
   }
 
   close(): void {
@@ -167,6 +182,7 @@ export class CallMarker {
         // The file may have been damaged since the start.
         if (Number.isSafeInteger(mark)) this.last = Math.max(this.last, mark);
       }
+      this.#readPlaces(descriptor);
       return true;
     } catch {
       this.close();
@@ -174,11 +190,43 @@ export class CallMarker {
     }
   }
 
-  #write(slot: number): boolean {
+  /** An earlier process with the same number may have marked calls there. */
+  #readPlaces(descriptor: number): void {
+    const places = Buffer.alloc(placesPerProcess * placeBytes);
+    const length = readSync(descriptor, places, 0, places.length, offsetOf(this.process, slotsPerTable));
+    this.#places.clear();
+    this.#nextPlace = slotsPerTable;
+    for (let at = 0; at < length; at += placeBytes) {
+      const mark = readPlace(places, at);
+      if (mark === undefined) continue;
+      const slot = slotsPerTable + at / placeBytes;
+      this.#places.set(mark.version, slot);
+      this.#nextPlace = slot + 1;
+      this.last = Math.max(this.last, mark.at);
+    }
+  }
+
+  #slotOf(version: string, maxPlaces: number): number {
+    const slot = slotOf(version) ?? this.#places.get(version);
+    if (slot !== undefined) return slot;
+    if (this.#nextPlace >= slotsPerTable + maxPlaces) return sharedSlot;
+    this.#places.set(version, this.#nextPlace);
+    this.#nextPlace += 1;
+    return this.#nextPlace - 1;
+  }
+
+  #write(version: string): boolean {
+    const slot = this.#slotOf(version, placesPerProcess);
+    // The tables have all the room that they need. A place may be the first one on a full disk.
+    return this.#writeTo(slot, version) || (slot >= slotsPerTable && this.#writeTo(sharedSlot, ''));
+  }
+
+  #writeTo(slot: number, version: string): boolean {
     if (this.#descriptor === undefined) return false;
     try {
-      writeSync(this.#descriptor, this.#value, 0, bytesPerSlot, offsetOf(this.process, slot));
-      return true;
+      writePlace(this.#value, version, this.last);
+      const length = slot < slotsPerTable ? bytesPerSlot : placeBytes;
+      return writeSync(this.#descriptor, this.#value, 0, length, offsetOf(this.process, slot)) === length;
     } catch {
       return false;
     }

@@ -130,7 +130,7 @@ export class LedgerFile implements LedgerDatabase {
     if (this.#database.isOpen && this.#database.isTransaction) this.#database.exec('COMMIT');
   }
 
-  /** The calls that the gateway of this file has not recorded. `now`: epoch ms. `ignored`: the clients whose calls do not matter. */
+  /** The calls that the gateway of this file has not recorded. `now`: epoch ms. `ignored`: whose calls do not matter, as of `ignoredClientsOf`. */
   async unrecordedCalls(now: number, ignored: readonly string[]): Promise<readonly Loss[]> {
     if ((await this.schemaVersion()) < lossesVersion) return [];
     // Marks that are made later are of calls after the question.

@@ -132,7 +132,8 @@ export class Ledger implements WritableLedger {
 
   configure(settings: LedgerSettings): void {
     const { store, tagKey, spool } = this.settings;
-    const stored = ({ identify, answers, unmarked }: LedgerSettings) => JSON.stringify([identify, answers, unmarked]);
+    const stored = ({ identify, answers, unmarked, bases }: LedgerSettings) =>
+      JSON.stringify([identify, answers, unmarked, bases]);
     const isChanged = stored(this.settings) !== stored(settings);
     this.settings = { ...settings, store, tagKey, ...(spool !== undefined && { spool }) };
     if (!isChanged) return;
@@ -255,6 +256,7 @@ export class Ledger implements WritableLedger {
         work(store);
         store.storeNamingRulesId(this.settings, now);
         store.storeAnswerSettings(this.settings);
+        store.storeBases(this.settings, now);
         // The calls of a client that counts now may be in the rows that wait.
         if (isComplete) newLosses = [...newLosses, ...store.storeUnmarkedClients(this.settings)];
       });

@@ -2,11 +2,14 @@ import { createHash } from 'node:crypto';
 import { linkSync, lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { baseOf, majorOf, rootBase } from '../../config/api.ts';
 import { realPathOf } from '../../config/location.ts';
 import { makeFolder, readRegularFile } from '../../shared/fileSystem.ts';
 
 // The file that keeps the marks of calls (`callMarks.ts`). It has a header, and a table for each process that serves. A table has one
-// number per major: the time of its last mark.
+// number per major of the API at the root: the time of its last mark. Versions of other APIs have places behind the tables: each has the
+// id beside the time, so that it is known after a crash which version was called, whatever a reload has changed. Without such a version
+// the file ends with the tables, as in earlier releases, which take a longer file for a damaged one.
 
 const magic = 'version-gateway calls 1\n';
 export const tableBytes = 1024;
@@ -15,19 +18,26 @@ export const slotsPerTable = tableBytes / bytesPerSlot;
 /** The number of processes that can have a table: a few more than `gateway.workers` allows, because a replaced worker runs on for a while. */
 export const maxMarkingProcesses = 1_100;
 const fileBytes = tableBytes * (1 + maxMarkingProcesses);
-/** In the first slot, majors without a slot of their own are marked. */
-const sharedSlot = 0;
+/** In the first slot, versions without a slot of their own are marked. */
+export const sharedSlot = 0;
+/** The number of the versions of other APIs that one process can mark: as many as a large host lists, and as many again. */
+export const placesPerProcess = 512;
+export const placeBytes = 128;
+const longestId = placeBytes - bytesPerSlot;
+const largestFileBytes = fileBytes + placeBytes * placesPerProcess * maxMarkingProcesses;
 // The content of an unused slot. Not 0, so that a file with lost blocks, which are read as zeros, is known to be damaged.
 const unused = -1;
 // From the time of a mark until the kernel has written it.
 const writingMs = 1_000;
+const unusedPlace = Buffer.alloc(placeBytes);
+const damaged = 'its content is damaged';
 const unusedTable = Buffer.from(new Float64Array(slotsPerTable).fill(unused).buffer);
 
 /** The last call of one version that one process began to answer. */
 export interface CallMark {
   /** The number of the table. */
   readonly process: number;
-  /** The path segment, `v1`; '' for all versions. */
+  /** The id, `v1`; '' for all versions. */
   readonly version: string;
   /** Epoch ms. Larger than every earlier mark in the same table, even if the clock was set back in between. */
   readonly at: number;
@@ -59,21 +69,42 @@ export function spareMarkFileOf(ledger: string): string {
   return join(tmpdir(), `version-gateway-${name}.calls`);
 }
 
-/** Where a process marks the calls of a major. */
-export function slotOf(major: number): number {
+/** Where every process marks the calls of a version. Undefined: in one of its places, if the version can have one. */
+export function slotOf(version: string): number | undefined {
+  if (version === '' || version.length > longestId) return sharedSlot;
+  if (baseOf(version) !== rootBase) return undefined;
+  const major = majorOf(version);
   return major < slotsPerTable ? major : sharedSlot;
 }
 
+/** Of a slot. The slots from `slotsPerTable` on are the places. */
 export function offsetOf(process: number, slot: number): number {
-  return tableBytes * (1 + process) + slot * bytesPerSlot;
+  if (slot < slotsPerTable) return tableBytes * (1 + process) + slot * bytesPerSlot;
+  return fileBytes + (process * placesPerProcess + slot - slotsPerTable) * placeBytes;
+}
+
+/** Writes a place to the start of `buffer`, which has room for one. */
+export function writePlace(buffer: Buffer, version: string, at: number): void {
+  buffer.fill(0);
+  buffer.writeDoubleLE(at);
+  buffer.write(version, bytesPerSlot, 'latin1');
+}
+
+/** Undefined: the place is unused. @throws Error if it is damaged */
+export function readPlace(content: Buffer, offset: number): Omit<CallMark, 'process'> | undefined {
+  const end = offset + placeBytes;
+  // Places are not made in advance, so an unused one before a used one is a hole of the file.
+  if (content.compare(unusedPlace, 0, placeBytes, offset, end) === 0) return undefined;
+  const at = content.readDoubleLE(offset);
+  const version = content.toString('latin1', offset + bytesPerSlot, end).replace(/\0+$/, '');
+  if (!isTime(at) || !/^[\w.~/-]+\/v\d+$/.test(version)) throw new Error(damaged);
+  return { version, at };
 }
 
 /** Undefined: there is no such file. @throws Error with the reason why the file cannot be used */
 export function readMarkFile(file: string): MarkFile | undefined {
   if (!lstatSync(file, { throwIfNoEntry: false })) return undefined;
-  const content = readRegularFile(file, fileBytes);
-  const marks = marksIn(content);
-  if (marks === undefined) throw new Error('its content is damaged');
+  const marks = marksIn(readRegularFile(file, largestFileBytes));
   return { ...stateOf(file), marks };
 }
 
@@ -84,7 +115,10 @@ export function readSpareMarkFile(file: string): MarkFile | undefined {
   return owner === (process.getuid?.() ?? 0) ? readMarkFile(file) : undefined;
 }
 
-/** Makes a file with these marks. It has its full size, so that further marks need no room. @throws system errors */
+/**
+ * Makes a file with these marks. Its tables have their full size, so that further marks need no room. Marks of other APIs become marks
+ * of all versions: the ledger has usually recorded them, and no place is kept for versions of the past. @throws system errors
+ */
 export function makeMarkFile(file: string, marks: readonly CallMark[] = []): FileState {
   return viaTemporary(file, contentOf(marks), (temporary) => renameSync(temporary, file));
 }
@@ -156,7 +190,7 @@ function contentOf(marks: readonly CallMark[]): Buffer {
   // Little-endian, as on every platform of Node.
   const slots = new Float64Array(fileBytes / bytesPerSlot).fill(unused, slotsPerTable);
   for (const { process, version, at } of marks) {
-    const slot = offsetOf(process, version === '' ? sharedSlot : Number(version.slice(1))) / bytesPerSlot;
+    const slot = offsetOf(process, slotOf(version) ?? sharedSlot) / bytesPerSlot;
     slots[slot] = Math.max(at, slots[slot] ?? unused);
   }
   const content = Buffer.from(slots.buffer);
@@ -164,9 +198,11 @@ function contentOf(marks: readonly CallMark[]): Buffer {
   return content;
 }
 
-/** Undefined if the content has another form. */
-function marksIn(content: Buffer): CallMark[] | undefined {
-  if (content.length !== fileBytes || content.toString('latin1', 0, magic.length) !== magic) return undefined;
+/** @throws Error if the content has another form */
+function marksIn(content: Buffer): CallMark[] {
+  const bytesOfPlaces = content.length - fileBytes;
+  const isWhole = bytesOfPlaces >= 0 && bytesOfPlaces % placeBytes === 0;
+  if (!isWhole || content.toString('latin1', 0, magic.length) !== magic) throw new Error(damaged);
   const marks: CallMark[] = [];
   for (let process = 0; process < maxMarkingProcesses; process += 1) {
     // Nearly all tables are unused. A gateway reads the file whenever a worker ends.
@@ -175,9 +211,17 @@ function marksIn(content: Buffer): CallMark[] | undefined {
     for (let slot = 0; slot < slotsPerTable; slot += 1) {
       const at = content.readDoubleLE(offsetOf(process, slot));
       if (at === unused) continue;
-      if (!Number.isSafeInteger(at) || at <= 0) return undefined;
+      if (!isTime(at)) throw new Error(damaged);
       marks.push({ process, version: slot === sharedSlot ? '' : `v${slot}`, at });
     }
   }
+  for (let place = 0; place < bytesOfPlaces / placeBytes; place += 1) {
+    const mark = readPlace(content, fileBytes + place * placeBytes);
+    if (mark) marks.push({ process: Math.floor(place / placesPerProcess), ...mark });
+  }
   return marks;
+}
+
+function isTime(at: number): boolean {
+  return Number.isSafeInteger(at) && at > 0;
 }

@@ -77,8 +77,8 @@ export class LedgerReader implements UsageQueries {
   }
 
   /**
-   * For a reader that cannot ask the gateway of the file: calls that the gateway has not recorded yet count as missing. `ignored`: the
-   * clients whose calls do not matter.
+   * For a reader that cannot ask the gateway of the file: calls that the gateway has not recorded yet count as missing. `ignored`:
+   * whose calls do not matter, as of `ignoredClientsOf`.
    */
   static openAlone(file: string, namesFile?: string, ignored: readonly string[] = []): LedgerReader {
     const database = new LedgerFile(file);

@@ -116,7 +116,7 @@ const evidenceTable = `
 `;
 
 /**
- * `losses`: calls of `version` ('' is all versions) from `began` to `ended` may be missing in the ledger. `counted`: all calls of a
+ * `losses`: calls of `version` ('' is all versions, `orders/` those of one API) from `began` to `ended` may be missing in the ledger. `counted`: all calls of a
  * serving process up to its mark `until` are in the ledger (`callMarks.ts`). Epoch ms.
  */
 const lossTables = `

@@ -19,7 +19,13 @@ import { removeQuietly } from './markFile.ts';
 import { Outbox, type OutboxState } from './outbox.ts';
 import { sameLossMs } from './schema.ts';
 import { spanAt } from './spans.ts';
-import { lossOfIgnored, type RecordedMarks, recordedMarks, unrecordedCalls } from './unrecordedCalls.ts';
+import {
+  lossesOfNewApis,
+  lossOfIgnored,
+  type RecordedMarks,
+  recordedMarks,
+  unrecordedCalls,
+} from './unrecordedCalls.ts';
 import { type LedgerSettings, nameLimitsOf } from './writableLedger.ts';
 import { LedgerWriter } from './writer.ts';
 
@@ -56,6 +62,8 @@ export class SqliteStore {
   #namingRulesId: string | undefined;
   /** The unmarked clients in the file, as text; undefined: not written yet. */
   #unmarkedClients: string | undefined;
+  /** The bases in the file, as text; undefined: not written yet. */
+  #bases: string | undefined;
   /** The answer settings in the file, as text; undefined: not read yet. */
   #answerSettings: string | undefined;
   /** The state of the file and its journal after the last transaction. */
@@ -160,7 +168,7 @@ export class SqliteStore {
     } catch (error) {
       this.#writer.clearCaches();
       this.#salt = salt;
-      this.#namingRulesId = this.#answerSettings = this.#unmarkedClients = undefined;
+      this.#namingRulesId = this.#answerSettings = this.#unmarkedClients = this.#bases = undefined;
       if (database.isTransaction) database.exec('ROLLBACK');
       throw error;
     }
@@ -219,6 +227,21 @@ export class SqliteStore {
     this.#setMeta('unmarked', text);
     this.#unmarkedClients = text;
     return losses;
+  }
+
+  /**
+   * Stores the APIs whose calls are counted. Which calls came before to a new one is not known, unless the file is new. Within
+   * `transaction`.
+   */
+  storeBases({ bases }: LedgerSettings, now: number): void {
+    const text = JSON.stringify(bases);
+    if (bases === undefined || text === this.#bases) return;
+    const stored = this.#meta('bases');
+    const before = JSON.parse(stored ?? '[]') as string[];
+    const isNew = this.#run === undefined && this.latest === 0;
+    if (!isNew) this.addLosses(lossesOfNewApis(before, bases, now));
+    if (stored !== undefined || bases.length > 0) this.#setMeta('bases', text);
+    this.#bases = text;
   }
 
   /** Adds what was decided about brownouts. Of the stored decisions, only `approved` is replaced. Within `transaction`. */

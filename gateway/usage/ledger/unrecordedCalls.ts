@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { everyVersionIn } from '../../config/api.ts';
 import { jumpToleranceMs } from '../../shared/clock.ts';
 import { type Loss, longestSilenceMs } from '../evidence/coverage.ts';
 import type { MarksAtStart } from './callMarks.ts';
@@ -109,7 +110,7 @@ function lossOfAll(
 
 /**
  * The calls since the last write of clients that the gateway of the ledger ignores, so that their calls are not marked, although they
- * count in the question. `ignored`: the clients that do not count in it. Empty for a new ledger. @throws the errors of SQLite
+ * count in the question. `ignored`: those that do not count in it, as of `ignoredClientsOf`. Empty for a new ledger. @throws the errors of SQLite
  */
 export function unmarkedCalls(database: DatabaseSync, ignored: readonly string[], now: number): Loss[] {
   const { value } = database.prepare(`SELECT value FROM meta WHERE key = 'unmarked'`).get() ?? {};
@@ -128,6 +129,16 @@ export function lossOfIgnored(before: readonly string[], after: readonly string[
   if (lostAt === 0 || before.every((client) => after.includes(client))) return [];
   const cause = 'a process ended before it had counted them, and retire.ignore_clients has changed since';
   return [{ version: '', from: 0, until: lostAt, reason: `Calls may be missing: ${cause}.` }];
+}
+
+/** The calls to APIs that the gateway begins to serve: it has not counted what it got there before, nor what another server got. */
+export function lossesOfNewApis(before: readonly string[], bases: readonly string[], now: number): Loss[] {
+  return bases
+    .filter((base) => !before.includes(base))
+    .map((base) => {
+      const reason = `Calls below ${base} may be missing: the gateway had no API there.`;
+      return { version: everyVersionIn(base), from: 0, until: now, reason };
+    });
 }
 
 // The gateways share the numbers of their processes and the place of their marks, so the marks of such a run tell nothing.

@@ -12,8 +12,10 @@ export type LedgerSettings = Pick<UsageSettings, 'store' | 'retention'> &
     readonly spool?: number;
     /** The settings under which the requests are answered that the ledger counts. */
     readonly answers?: AnswerSettings;
-    /** `retire.ignore_clients`: the clients whose calls are counted, but not marked. */
+    /** Whose calls are counted, but not marked: which client of which API, as of `ignoredClientsOf`. */
     readonly unmarked?: readonly string[];
+    /** The bases of the APIs whose calls are counted, except the one at the root. Undefined: they stay as they are. */
+    readonly bases?: readonly string[];
   };
 
 /** An event that is over and after which coverage had to restart. */

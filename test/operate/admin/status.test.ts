@@ -15,8 +15,11 @@ import { temporaryFolder } from '../../config/temporary.ts';
 import { servedSnapshot, startServed } from '../../contracts/adapters/servedVersion.ts';
 import { runIn } from '../../process/cli/io.ts';
 import { answer, okAnswer, startBackend } from '../../support/backend.ts';
+import { directLedgerClient } from '../../support/directLedgerClient.ts';
 import { eventually } from '../../support/eventually.ts';
 import { refusedUrl, startTestGateway } from '../../support/gateway.ts';
+import { hostOf } from '../../support/hostOf.ts';
+import { row as callOf, ledgerWith } from '../../support/ledgerWith.ts';
 import { ask, connectTo, get } from '../../support/rawClient.ts';
 import { readLedger } from '../../support/readLedger.ts';
 import { withForce } from '../../support/withForce.ts';
@@ -65,6 +68,27 @@ it('a call with a time in the future is one now', async () => {
   const lastUse = new LastUse({ ledger: undefined, fleet: undefined });
   expect((await lastUse.addTo(report, snapshot, last - 5_000)).versions[0]?.lastInFlight).toBe(last - 5_000);
   expect((await lastUse.addTo(report, snapshot, last + 5_000)).versions[0]?.lastInFlight).toBe(last);
+});
+
+it('a version is in use if it was used in the quiet period of its own API', async () => {
+  const now = Date.now();
+  const api = (quiet: string) => snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:1' }, guard: { quiet } });
+  const host = hostOf(api('1h'), { '/orders': api('48h'), '/pay': api('12h'), '/shop': api('off') });
+  const versions = [...host.versions.keys()];
+  const rows = versions.map((version) => callOf(version, 'x-client-id:a', now - 20 * hourMs));
+  const { queries, ledger } = ledgerWith(rows, now - 10 * dayMs);
+  ledger.add([callOf('other/v1', 'x-client-id:a', now)]);
+  const lastUse = new LastUse({ ledger: directLedgerClient(queries), fleet: undefined });
+  const idle = { inFlight: 0, waiting: 0, lastInFlight: undefined, targets: [] };
+  const report = { workers: [], versions: versions.map((name) => ({ name, ...idle })) };
+  const found = (await lastUse.addTo(report, host, now)).versions;
+  expect(Object.fromEntries(found.map(({ name, inUse }) => [name, inUse]))).toEqual({
+    v1: 'no',
+    'orders/v1': 'yes',
+    'pay/v1': 'no',
+    // Without a guard, a day.
+    'shop/v1': 'yes',
+  });
 });
 
 it('metrics show usage from before the start', async () => {

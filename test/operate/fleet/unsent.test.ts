@@ -61,6 +61,9 @@ describe('counts that the store may not have', () => {
     expect([counts.calls, counts.lossesSince]).toEqual([{ v1: 100 }, 200]);
     counts.onOutbox({ ...queue(1), losses: [loss('v2', 300)] }, true);
     expect([counts.calls, counts.lossesSince]).toEqual([{ v2: 300 }, undefined]);
+    // One of all versions of an API.
+    counts.onOutbox({ ...queue(1), losses: [loss('orders/v1', 300), loss('orders/', 400)] }, true);
+    expect([counts.calls, counts.lossesSince]).toEqual([{ 'orders/v1': 300 }, 400]);
     counts.onOutbox({ ...queue(undefined), losses: [] }, true);
     expect([counts.calls, counts.lossesSince]).toEqual([{}, undefined]);
   });

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import { LedgerConfiguration } from '../../../gateway/process/runtime/ledgerMaintenance.ts';
 import type { LedgerSettings } from '../../../gateway/usage/ledger/writableLedger.ts';
+import { hostOf } from '../../support/hostOf.ts';
 
 const ignoring = (...clients: string[]) =>
   snapshotFrom({
@@ -50,6 +51,21 @@ it('takes no flush for a proof that begins or ends while processes apply an edit
   expect([unmarked(), configuration.isSettled]).toEqual([[monitor], false]);
   await configuration.whenFlushed(flushed);
   expect([unmarked(), configuration.isSettled]).toEqual([[], true]);
+});
+
+it('knows an API only while all processes count its calls', async () => {
+  const given: LedgerSettings[] = [];
+  const configure = (settings: LedgerSettings) => void given.push(settings);
+  const [orders, pay] = [hostOf(ignoring(), { '/orders': ignoring() }), hostOf(ignoring(), { '/pay': ignoring() })];
+  const both = hostOf(orders, { '/pay': ignoring() });
+  const configuration = new LedgerConfiguration({ configure }, both);
+  const bases = () => given.at(-1)?.bases;
+  expect(bases()).toEqual(['/orders', '/pay']);
+  await configuration.around(pay, async () => expect(bases()).toEqual(['/pay']));
+  expect(bases()).toEqual(['/pay']);
+  await configuration.around(both, async () => expect(bases()).toEqual(['/pay']));
+  expect(bases()).toEqual(['/orders', '/pay']);
+  await configuration.around(ignoring(), async () => expect(bases()).toEqual([]));
 });
 
 it('stays unsettled after an edit that could not be applied, until a flush', async () => {

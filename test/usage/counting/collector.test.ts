@@ -365,6 +365,27 @@ it('names no client of further unlisted versions, but counts their calls', () =>
   expect(rowsOf('v150').map(({ client }) => client)).toEqual(['x-client-id:another']);
 });
 
+it('names the clients of unlisted versions of one API while another one is scanned, up to its own limit', () => {
+  const collector = collectorOf({});
+  const call = (version: string, client: string, at = noon) =>
+    collector.count(exchange({ version, unlisted: true, status: 404, client, at }));
+  for (let n = 0; n < 200; n++) call(`shop/v${n}`, 'scanner');
+  for (let n = 0; n < 100; n++) call(`orders/v${n}`, 'app');
+  call('v9', 'app');
+  call('orders/v100', 'app');
+  const clients = (version: string) => rows.filter((row) => row.version === version).map(({ client }) => client);
+  const rows = [...collector.take()];
+  expect(['shop/v99', 'shop/v100', 'orders/v99', 'orders/v100', 'v9'].map(clients)).toEqual([
+    ['x-client-id:scanner'],
+    ['other clients'],
+    ['x-client-id:app'],
+    ['other clients'],
+    ['x-client-id:app'],
+  ]);
+  call('orders/v100', 'app', noon + hourMs);
+  expect(collector.take().map(({ client }) => client)).toEqual(['x-client-id:app']);
+});
+
 it('stays small under a flood of long and malformed user agents', () => {
   const collector = collectorOf({ maxClients: 500, maxRoutes: 20 });
   const random = randomOf(3);

@@ -115,7 +115,25 @@ it.each([
   ['//v7/x', '', undefined],
   ['', '', undefined],
 ])('%s below %j', (path, basePath, expected) => {
-  expect(unlistedVersionIn(path, basePath)).toEqual(expected);
+  expect(unlistedVersionIn(path, { gateway: { basePath }, apis: new Map([['', {}]]) }, 1)).toEqual(expected);
+});
+
+it.each([
+  ['/v7/x', { version: 'v7', resource: '/x' }],
+  ['/orders/v7', { version: 'orders/v7', resource: '' }],
+  ['/orders/v7/x/v8', { version: 'orders/v7', resource: '/x/v8' }],
+  ['/shop/pay/v7/x', { version: 'shop/pay/v7', resource: '/x' }],
+  ['/foo/v7/x', undefined],
+  ['/shop/v7/x', undefined],
+  ['/Orders/v7/x', undefined],
+  ['/orders/V7/v7', undefined],
+  ['/orders/v07/x', undefined],
+  ['/orders/v1000/x', undefined],
+  ['/orders//v7/x', undefined],
+  ['/orders/x/v7', undefined],
+])('%s on a host with several APIs', (path, expected) => {
+  const apis = new Map(['', '/orders', '/shop/pay'].map((base) => [base, {}]));
+  expect(unlistedVersionIn(`/api${path}`, { gateway: { basePath: '/api' }, apis }, 3)).toEqual(expected);
 });
 
 it('usage and can-retire list the clients of a version that was removed from routes.yaml', async () => {

@@ -1,4 +1,4 @@
-import { rootApi } from '../../../gateway/config/api.ts';
+import { baseOf, ignoredClientsOf, majorOf, rootBase } from '../../../gateway/config/api.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import type { Snapshot, Version } from '../../../gateway/config/snapshot.ts';
 import { LastUse } from '../../../gateway/operate/admin/lastUse.ts';
@@ -17,6 +17,7 @@ import { CallsQuestion, factsWithoutWaiting, type LiveState } from '../../../gat
 import type { Verdict } from '../../../gateway/versions/retirement/verdict.ts';
 import { ownUsagePeriodMs } from '../../../gateway/versions/selfService/ownUsage.ts';
 import { directLedgerClient } from '../../support/directLedgerClient.ts';
+import { hostOf } from '../../support/hostOf.ts';
 import { machine } from './machine.ts';
 import type { Call } from './servingProcess.ts';
 import type { SimulatedGateway } from './simulatedGateway.ts';
@@ -27,10 +28,15 @@ const day = 24 * hour;
 export const quiet = 10 * minute;
 /** The gateway may be stopped for this share of a period: a call in this time is not known. */
 export const toleratedShare = 0.1;
-const port = (version: string): string => `http://127.0.0.1:${version.slice(1)}`;
+const port = (version: string): string => `http://127.0.0.1:${majorOf(version)}`;
 
-/** /v1 and /v2 may be retired, and the tombstone of /v3 may be removed, if nobody calls them. */
-function snapshotWith({ ignored = [], retired = [] }: { readonly ignored?: string[]; readonly retired?: string[] }) {
+interface ApiSettings {
+  readonly ignored?: readonly string[];
+  readonly retired?: readonly string[];
+}
+
+/** An API. The versions of `ending` may be retired, and the tombstone of /v3 may be removed, if nobody calls them. */
+function apiWith(ending: readonly string[], { ignored = [], retired = [] }: ApiSettings): Snapshot {
   const dates = { deprecation: '2026-01-01', sunset: '2026-02-01' };
   const ended = (version: string): object => ({
     ...dates,
@@ -40,7 +46,11 @@ function snapshotWith({ ignored = [], retired = [] }: { readonly ignored?: strin
     ...(retired.includes(version) && { retired: true }),
   });
   return snapshotFrom({
-    routes: { '/v1': ended('v1'), '/v2': ended('v2'), '/v3': { ...dates, retired: true }, '/v4': port('v4') },
+    routes: {
+      ...Object.fromEntries(ending.map((version) => [`/${version}`, ended(version)])),
+      '/v3': { ...dates, retired: true },
+      '/v4': port('v4'),
+    },
     // The readers get the file itself.
     usage: { store: 'usage.db' },
     retire: { quiet: '10m', rhythm: 'off', ignore_clients: ignored },
@@ -48,9 +58,41 @@ function snapshotWith({ ignored = [], retired = [] }: { readonly ignored?: strin
   });
 }
 
-export const servingAll = snapshotWith({});
-export const ignoringProbes = snapshotWith({ ignored: ['x-client-id:probe'] });
-export const retiredFirst = snapshotWith({ retired: ['v1'] });
+/** What a gateway may serve in a history. */
+export interface Host {
+  /** Two versions that may be retired, and a tombstone. */
+  readonly versions: readonly [string, string, string];
+  readonly atStart: readonly Snapshot[];
+  readonly afterReload: readonly Snapshot[];
+}
+
+const ignoringProbes = { ignored: ['x-client-id:probe'] };
+const retiringFirst = { retired: ['v1'] };
+
+const one = (settings: ApiSettings): Snapshot => apiWith(['v1', 'v2'], settings);
+const [serving, ignoring, retired] = [one({}), one(ignoringProbes), one(retiringFirst)];
+export const oneApi: Host = {
+  versions: ['v1', 'v2', 'v3'],
+  atStart: [serving, serving, ignoring, retired],
+  afterReload: [serving, ignoring, retired, retired],
+};
+
+/** Each API ignores its own clients. */
+const two = (root: ApiSettings, orders: ApiSettings): Snapshot =>
+  hostOf(apiWith(['v1'], root), { '/orders': apiWith(['v1'], orders) });
+const servingBoth = two({}, {});
+const eachIgnoring = [two(ignoringProbes, {}), two({}, ignoringProbes)];
+const retiredInOne = [two(retiringFirst, ignoringProbes), two(ignoringProbes, retiringFirst)];
+export const severalApis: Host = {
+  versions: ['v1', 'orders/v1', 'orders/v3'],
+  atStart: [servingBoth, ...eachIgnoring, ...retiredInOne],
+  afterReload: [servingBoth, two(ignoringProbes, ignoringProbes), ...eachIgnoring, ...retiredInOne],
+};
+
+/** The last version of an API does not end. */
+function isEnding({ deprecation }: Version): boolean {
+  return deprecation !== undefined;
+}
 
 /** A place says something that the calls of the version can show to be wrong. */
 export interface Yes {
@@ -123,7 +165,7 @@ export async function yesesOfGateway(gateway: SimulatedGateway): Promise<Yes[]> 
         ...(await yesesOfSelfService(asked)),
       ];
       for (const version of snapshot.sortedVersions)
-        if (version.name !== 'v4') found.push(...(await yesesFor(version, asked)));
+        if (isEnding(version)) found.push(...(await yesesFor(version, asked)));
       return found;
     });
   } finally {
@@ -250,9 +292,9 @@ async function yesesOfDigest({ snapshot, ledger, state, now }: Asked): Promise<Y
     ...(one.known && one.requests === 0 ? [unused('digest: not called', one.version, hour)] : []),
   ]);
   if (known && requests === 0)
-    yeses.push(...['v1', 'v2', 'v3', 'v4'].map((version) => unused('digest: no request', version, hour)));
+    yeses.push(...[...snapshot.versions.keys()].map((version) => unused('digest: no request', version, hour)));
   for (const change of changes) {
-    const [, version = '', clients = ''] = /^\d+ clients? stopped calling \/(v\d): (.*)\.$/.exec(change) ?? [];
+    const [, version = '', clients = ''] = /^\d+ clients? stopped calling \/(\S*v\d): (.*)\.$/.exec(change) ?? [];
     for (const client of clients === '' ? [] : clients.split(', '))
       yeses.push(notCalledBy('digest: a client stopped', version, client, machine.now - quiet, machine.now));
   }
@@ -277,7 +319,7 @@ async function yesesOfEvents({ snapshot, ledger, state, now }: Asked): Promise<Y
   });
 }
 
-/** `GET /versions/me`: the versions that the client has called. */
+/** `GET /versions/me`: the versions of the API at the root that the client has called. */
 async function yesesOfSelfService({ gateway, snapshot, ledger, now }: Asked): Promise<Yes[]> {
   const client = 'x-client-id:a';
   const live = factsWithoutWaiting('', await gateway.sources.report(), ownUsagePeriodMs, undefined);
@@ -290,7 +332,7 @@ async function yesesOfSelfService({ gateway, snapshot, ledger, now }: Asked): Pr
   if (counted_since === null) return [];
   const called = new Set(versions.map(({ version }) => version));
   return snapshot.sortedVersions
-    .filter(({ name }) => name !== 'v4' && !called.has(name))
+    .filter((one) => isEnding(one) && baseOf(one.name) === rootBase && !called.has(one.name))
     .map(({ name }) => notCalledBy('versions/me', name, client, Date.parse(counted_since), machine.now));
 }
 
@@ -305,7 +347,7 @@ function bodyOf<Body>(answer: AnswerBody<unknown> | AnswerProblem): Body | undef
 export async function yesesOfStore({ store, snapshot }: SimulatedGateway): Promise<Yes[]> {
   let reader: LedgerReader;
   try {
-    reader = LedgerReader.openAlone(store, undefined, rootApi(snapshot).retire.ignoreClients);
+    reader = LedgerReader.openAlone(store, undefined, ignoredClientsOf(snapshot));
   } catch {
     return [];
   }
@@ -313,8 +355,9 @@ export async function yesesOfStore({ store, snapshot }: SimulatedGateway): Promi
   try {
     return await reader.readConsistently(async () => {
       const found: Yes[] = [];
-      for (const { name, retired } of snapshot.sortedVersions) {
-        if (retired || name === 'v4') continue;
+      for (const version of snapshot.sortedVersions) {
+        const { name, retired } = version;
+        if (retired || !isEnding(version)) continue;
         const candidate = withRetired(snapshot, name) ?? snapshot;
         const plan = await planEdit(reader, { candidate, running: snapshot, since: now - quiet, now, at: now });
         if (plan?.known && plan.total.lost === 0) found.push(unused('plan --store', name));

@@ -1,6 +1,6 @@
 import { copyFileSync, linkSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { rootApi } from '../../../gateway/config/api.ts';
+import { ignoredClientsOf } from '../../../gateway/config/api.ts';
 import type { Snapshot } from '../../../gateway/config/snapshot.ts';
 import { usageSinkOf } from '../../../gateway/process/runtime/ledgerMaintenance.ts';
 import { CallMarker, CallMarks } from '../../../gateway/usage/ledger/callMarks.ts';
@@ -16,8 +16,8 @@ import { type Call, type CallKind, ServingProcess } from './servingProcess.ts';
 
 // What the kernel and SQLite do.
 const { mark } = CallMarker.prototype;
-CallMarker.prototype.mark = function (major, now) {
-  mark.call(this, major, now);
+CallMarker.prototype.mark = function (version, now) {
+  mark.call(this, version, now);
   machine.noteChangedMarks();
 };
 const { transaction } = SqliteStore.prototype;
@@ -112,6 +112,11 @@ export class SimulatedGateway {
     this.events.push(`reload, ${this.#configured}`);
     for (const process of this.#run?.processes ?? []) process.apply(snapshot);
     this.#run?.ledger.configure({ store: this.store, retention, unmarked: this.#unmarked });
+  }
+
+  /** The configuration is edited while the gateway is stopped. */
+  edit(snapshot: Snapshot): void {
+    this.snapshot = snapshot;
   }
 
   /** long: the answer does not end. waiting: it does not begin. */
@@ -275,12 +280,12 @@ export class SimulatedGateway {
   }
 
   get #unmarked(): readonly string[] {
-    return rootApi(this.snapshot).retire.ignoreClients;
+    return ignoredClientsOf(this.snapshot);
   }
 
   get #configured(): string {
     const retired = this.snapshot.sortedVersions.filter((one) => one.retired).map(({ name }) => name);
-    return `${this.#unmarked.length > 0 ? 'probes are ignored' : 'nobody is ignored'}, ${retired.join(' and ')} retired`;
+    return `ignored: ${JSON.stringify(this.#unmarked)}, ${retired.join(' and ')} retired`;
   }
 
   get #answering(): readonly ServingProcess[] {

@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -15,13 +16,17 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { ignoredClientsOf } from '../../../gateway/config/api.ts';
+import { snapshotFrom } from '../../../gateway/config/load.ts';
+import type { Snapshot } from '../../../gateway/config/snapshot.ts';
 import { usageSinkOf } from '../../../gateway/process/runtime/ledgerMaintenance.ts';
 import { CallMarker, CallMarks } from '../../../gateway/usage/ledger/callMarks.ts';
 import { claimLedger } from '../../../gateway/usage/ledger/file.ts';
 import { Ledger } from '../../../gateway/usage/ledger/ledger.ts';
-import { markFileOf, spareMarkFileOf } from '../../../gateway/usage/ledger/markFile.ts';
+import { markFileOf, readMarkFile, spareMarkFileOf } from '../../../gateway/usage/ledger/markFile.ts';
 import { LedgerReader } from '../../../gateway/usage/ledger/reader.ts';
 import { temporaryFolder } from '../../config/temporary.ts';
+import { hostOf } from '../../support/hostOf.ts';
 import { copyLedger } from '../../support/ledgerCopy.ts';
 import { coverTenDays, row } from '../../support/ledgerWith.ts';
 
@@ -78,32 +83,44 @@ function gateway() {
       ledger?.add([]);
     },
     /** A worker is killed just when it has marked calls. @returns the time */
-    loseWorker: (...majors: readonly number[]): number => {
+    loseWorker: (...versions: readonly string[]): number => {
       if (!ledger?.marks) throw new Error('there is no run');
       const worker = new CallMarker(ledger.marks.files, 1);
-      for (const major of majors) worker.mark(major, clock.time);
+      for (const version of versions) worker.mark(version, clock.time);
       worker.close();
       usageSinkOf(ledger, { clock }).onProcessEnd?.(1, false);
       return clock.time;
     },
     /** A call that is not counted yet. */
-    call: (major: number, at = Date.now()): void => marker?.mark(major, at),
+    call: (version: string, at = Date.now()): void => marker?.mark(version, at),
     count: (...versions: readonly string[]): void => {
       const rows = versions.map((version) => row(version, 'x-client-id:a', clock.time));
       ledger?.add(rows, { process: 0, until: marker?.last ?? 0 });
     },
     /** How many minutes until now the ledger covers of each version. */
-    covered: async (): Promise<Record<string, 'all' | 'since the start'>> => {
+    covered: async (versions = ['v1', 'v2']): Promise<Record<string, string>> => {
       const reader = LedgerReader.open(store);
       const since = async (version: string) => (await reader.coverage(version, 3_600_000)).since ?? 0;
       const words = async (version: string) =>
         (await since(version)) < start - 86_400_000 ? 'all' : 'since the start';
-      const found = { v1: await words('v1'), v2: await words('v2') } as const;
+      const found: Record<string, string> = {};
+      for (const version of versions) found[version] = await words(version);
       await reader.close();
       return found;
     },
   };
 }
+
+/** A host with one API that ignores these clients, or with another one below /orders that ignores its own. */
+function ignoringIn(root: readonly string[], orders?: readonly string[]): Snapshot {
+  const api = (clients: readonly string[]) =>
+    snapshotFrom({ routes: { '/v1': 'http://127.0.0.1:3001' }, retire: { ignore_clients: clients } });
+  return hostOf(api(root), orders ? { '/orders': api(orders) } : {});
+}
+
+it('a host with one API stores the ignored clients as they are', () => {
+  expect(ignoredClientsOf(ignoringIn(['probe', 'x-client-id:a', 'probe']))).toEqual(['probe', 'x-client-id:a']);
+});
 
 /** As if the last gateway had been killed after its last write. */
 function reopenLastRun(store: string): void {
@@ -120,9 +137,9 @@ describe('after kill -9', () => {
   it('only the versions with calls that were not counted lose their coverage', async () => {
     const one = gateway();
     one.run();
-    one.call(2);
+    one.call('v2');
     one.count('v2');
-    one.call(1);
+    one.call('v1');
     one.kill();
     one.run();
     expect(await one.covered()).toEqual(onlyV2);
@@ -153,7 +170,7 @@ describe('after kill -9', () => {
   ])('all versions lose their coverage if the marks are %s', async (_name, harm, line) => {
     const one = gateway();
     one.run();
-    one.call(1);
+    one.call('v1');
     one.kill();
     harm(one.marksFile);
     one.run();
@@ -174,7 +191,7 @@ describe('after kill -9', () => {
       rmSync(one.marksFile);
       copyFileSync(join(backup, 'usage.db.calls'), one.marksFile);
     };
-    one.call(1);
+    one.call('v1');
     if (when === 'while it runs') restore();
     one.kill();
     if (when !== 'while it runs') restore();
@@ -188,7 +205,7 @@ describe('after kill -9', () => {
     one.run();
     const backup = join(temporaryFolder(), 'calls');
     execFileSync('cp', ['-a', one.marksFile, backup]);
-    one.call(1);
+    one.call('v1');
     one.kill();
     // The time of the last change is within a second of the last mark otherwise.
     await new Promise((resolve) => setTimeout(resolve, 1_100));
@@ -202,7 +219,7 @@ describe('after kill -9', () => {
     one.run();
     one.startSecond()();
     expect(await one.covered()).toEqual(everything);
-    one.call(1);
+    one.call('v1');
     one.kill();
     one.run();
     expect(await one.covered()).toEqual(nothing);
@@ -223,7 +240,7 @@ describe('after kill -9', () => {
     one.startSecond()();
     reopenLastRun(one.store);
     one.pass(10_000);
-    one.call(1);
+    one.call('v1');
     one.count('v1');
     one.end();
     one.run();
@@ -234,7 +251,7 @@ describe('after kill -9', () => {
   it('a second gateway starts while calls of the first one are not counted yet', async () => {
     const one = gateway();
     one.run();
-    one.call(1);
+    one.call('v1');
     one.startSecond()();
     one.count('v1');
     one.end();
@@ -255,7 +272,7 @@ describe('after kill -9', () => {
   it('a call in the very millisecond in which a worker was killed is missing', async () => {
     const one = gateway();
     one.run();
-    const killedAt = one.loseWorker(1);
+    const killedAt = one.loseWorker('v1');
     const reader = LedgerReader.open(one.store);
     expect((await reader.coverage('v1', 3_600_000)).since).toBeGreaterThan(killedAt);
     await reader.close();
@@ -265,7 +282,7 @@ describe('after kill -9', () => {
   it('a call counts as missing until the restart, because the clock may have been wrong when it was marked', async () => {
     const one = gateway();
     one.run();
-    one.call(1, Date.now() - 40 * 86_400_000);
+    one.call('v1', Date.now() - 40 * 86_400_000);
     one.kill();
     one.run();
     expect(await one.covered()).toEqual(onlyV2);
@@ -279,6 +296,24 @@ describe('after kill -9', () => {
     expect(await one.covered()).toEqual(everything);
     one.kill();
     one.run(['monitor']);
+    expect(await one.covered()).toEqual(nothing);
+  });
+
+  it('a client counts now for another API than before', async () => {
+    const one = gateway();
+    one.run(ignoredClientsOf(ignoringIn(['probe'], [])));
+    one.kill();
+    one.run(ignoredClientsOf(ignoringIn(['probe'], ['probe'])));
+    expect(await one.covered()).toEqual(everything);
+    one.configure(ignoredClientsOf(ignoringIn([], ['probe'])));
+    expect(await one.covered()).toEqual(nothing);
+  });
+
+  it('an API is removed whose clients were not marked: it may come back, and count them', async () => {
+    const one = gateway();
+    one.run(ignoredClientsOf(ignoringIn([], ['probe'])));
+    one.kill();
+    one.run(ignoredClientsOf(ignoringIn(['probe'])));
     expect(await one.covered()).toEqual(nothing);
   });
 
@@ -323,7 +358,7 @@ describe('after kill -9', () => {
     one.run();
     const backup = join(temporaryFolder(), 'usage.db');
     copyLedger(one.store, backup);
-    one.call(1);
+    one.call('v1');
     one.count('v1');
     one.end();
     copyLedger(backup, one.store);
@@ -332,11 +367,120 @@ describe('after kill -9', () => {
   });
 });
 
+describe('calls of versions of other APIs', () => {
+  const ids = ['v1', 'orders/v1', 'orders/v2', 'shop/pay/v1'];
+  const coveredExcept = (...missing: readonly string[]) =>
+    Object.fromEntries(ids.map((id) => [id, missing.includes(id) ? 'since the start' : 'all']));
+  const sizeOfTables = 1_024 * 1_101;
+
+  it('cost only these versions their coverage', async () => {
+    const one = gateway();
+    one.run();
+    one.call('v1');
+    one.call('orders/v2');
+    one.count('v1', 'orders/v2');
+    one.call('orders/v1');
+    one.call('shop/pay/v1');
+    one.kill();
+    one.run();
+    expect(await one.covered(ids)).toEqual(coveredExcept('orders/v1', 'shop/pay/v1'));
+    expect(one.notices).toEqual([
+      'Calls of /orders/v1 may be missing: the gateway ended before it had counted them.',
+      'Calls of /shop/pay/v1 may be missing: the gateway ended before it had counted them.',
+    ]);
+    // The losses are recorded once.
+    one.kill();
+    one.run();
+    expect(one.notices).toHaveLength(2);
+  });
+
+  it('leave no trace in the file after the next start, so that an earlier release can read it', () => {
+    const one = gateway();
+    one.run();
+    one.call('v1');
+    expect(statSync(one.marksFile).size).toBe(sizeOfTables);
+    one.call('orders/v1');
+    expect(statSync(one.marksFile).size).toBeGreaterThan(sizeOfTables);
+    one.kill();
+    one.run();
+    expect(statSync(one.marksFile).size).toBe(sizeOfTables);
+  });
+
+  it('are kept by a worker that gets the number of one that was killed', async () => {
+    const one = gateway();
+    one.run();
+    one.loseWorker('orders/v1');
+    one.loseWorker('orders/v2');
+    const found = readMarkFile(one.marksFile)?.marks;
+    expect(found?.map(({ process, version }) => [process, version])).toEqual([
+      [1, 'orders/v1'],
+      [1, 'orders/v2'],
+    ]);
+    expect(await one.covered(ids)).toEqual(coveredExcept('orders/v1', 'orders/v2'));
+  });
+
+  it.each([
+    ['other bytes', 'other bytes '],
+    ['an id that no version has', `${'\0'.repeat(6)}\x70\x42orders/`],
+  ])('are not believed if their place has %s', async (_name, text) => {
+    const one = gateway();
+    one.run();
+    one.call('orders/v1');
+    one.kill();
+    overwrite(one.marksFile, sizeOfTables, text, 128);
+    one.run();
+    expect(await one.covered(ids)).toEqual(coveredExcept(...ids));
+  });
+
+  it('are marked as calls of any version, if their id is too long or no place is left', () => {
+    const store = join(temporaryFolder(), 'usage.db');
+    const { files } = CallMarks.open(store, Date.now());
+    const marker = new CallMarker(files, 0);
+    const marked = () => readMarkFile(files.file)?.marks.map(({ version }) => version) ?? [];
+    const long = `${'a'.repeat(118)}/v1`;
+    marker.mark(long, 1);
+    marker.mark(long.slice(1), 1);
+    expect(marked()).toEqual(['', long.slice(1)]);
+    // A scanner leaves half of the places to versions that are listed.
+    const names = Array.from({ length: 600 }, (_, major) => marker.nameOfUnlisted(`orders/v${major}`));
+    expect(names.filter((name) => name !== '')).toHaveLength(255);
+    expect(marker.nameOfUnlisted('v7')).toBe('v7');
+    expect(marker.nameOfUnlisted('v700')).toBe('');
+    const again = new CallMarker(files, 0);
+    for (let major = 0; major < 600; major += 1) again.mark(`shop/v${major}`, 1);
+    const found = marked();
+    expect([found.length, found.includes('shop/v510'), found.includes('shop/v511')]).toEqual([513, true, false]);
+    marker.close();
+    again.close();
+  });
+
+  it('are marked as calls of any version, if a full disk has no room for a place', (context) => {
+    const folder = temporaryFolder();
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder], { stdio: 'ignore' });
+    } catch {
+      return context.skip('this user may not mount file systems');
+    }
+    onTestFinished(() => void execFileSync('umount', ['-l', folder]));
+    const store = join(folder, 'usage.db');
+    const marks = CallMarks.open(store, Date.now());
+    const marker = new CallMarker(marks.files, 0);
+    expect(() => {
+      for (let file = 0; ; file += 1) writeFileSync(join(folder, String(file)), Buffer.alloc(4096));
+    }).toThrow('ENOSPC');
+    // The last block of the tables has room for a few places.
+    for (let major = 1; major <= 100; major += 1) marker.mark(`orders/v${major}`, Date.now());
+    const marked = marks.of(0)?.map(({ version, at }) => [version, at]) ?? [];
+    expect([marked.length > 100, marked[0]]).toEqual([false, ['', marker.last]]);
+    marker.close();
+  });
+});
+
 describe('after a clean end', () => {
   it('nothing is missing', async () => {
     const one = gateway();
     one.run();
-    one.call(1);
+    one.call('v1');
     one.count('v1');
     one.end();
     one.run();
@@ -351,7 +495,7 @@ describe('after a clean end', () => {
     const backup = join(temporaryFolder(), 'backup');
     execFileSync('cp', ['-a', dirname(one.store), backup]);
     one.run();
-    one.call(1);
+    one.call('v1');
     one.count('v1');
     one.end();
     // Like `cp -a backup/. folder/`: the files keep their inodes.
@@ -369,7 +513,7 @@ describe('after a clean end', () => {
     const backup = join(temporaryFolder(), 'usage.db');
     copyLedger(one.store, backup);
     one.run();
-    one.call(1);
+    one.call('v1');
     one.count('v1');
     one.end();
     copyLedger(backup, one.store);
@@ -385,7 +529,7 @@ describe('after a clean end', () => {
     const backup = join(temporaryFolder(), 'backup');
     execFileSync('cp', ['-a', folder, backup]);
     one.run();
-    one.call(1);
+    one.call('v1');
     one.count('v1');
     one.end();
     rmSync(folder, { recursive: true });
@@ -398,7 +542,7 @@ describe('after a clean end', () => {
   it('a restart of the machine keeps the coverage', async () => {
     const one = gateway();
     one.run();
-    one.call(1);
+    one.call('v1');
     one.count('v1');
     one.end();
     restartMachine(one.store);
@@ -436,7 +580,7 @@ describe('if the marks cannot be written beside the ledger', () => {
     onTestFinished(unmount);
     one.run();
     expect(one.notices).toContainEqual(expect.stringContaining(`Calls are marked in ${spareMarkFileOf(one.store)}`));
-    one.call(1);
+    one.call('v1');
     one.kill();
     unmount();
     rmSync(one.marksFile, { recursive: true });
@@ -457,7 +601,7 @@ describe('if the marks cannot be written beside the ledger', () => {
     onTestFinished(() => rmSync(spareMarkFileOf(store), { force: true }));
     const first = CallMarks.open(store, Date.now());
     const marker = new CallMarker(first.files, 0);
-    marker.mark(1, Date.now());
+    marker.mark('v1', Date.now());
     marker.close();
     expect(() => {
       for (let file = 0; ; file += 1) writeFileSync(join(folder, String(file)), Buffer.alloc(4096));
@@ -489,7 +633,7 @@ describe('a reader without the gateway', () => {
     one.run();
     one.count();
     expect(await coveredAlone(one.store)).toEqual({ v1: true, v2: true });
-    one.call(1);
+    one.call('v1');
     expect(await coveredAlone(one.store)).toEqual({ v1: false, v2: true });
     one.kill();
     expect(await coveredAlone(one.store)).toEqual({ v1: false, v2: true });
@@ -511,6 +655,22 @@ describe('a reader without the gateway', () => {
     expect(await reasonsFor([])).toEqual([
       'Calls may be missing: the ledger was last written with other retire.ignore_clients.',
     ]);
+  });
+
+  it('knows that calls of a client are not marked that another API counts', async () => {
+    const store = join(temporaryFolder(), 'usage.db');
+    coverTenDays(store);
+    const unmarked = ignoredClientsOf(ignoringIn(['probe'], []));
+    Ledger.open({ store, retention: 400 * 86_400_000, unmarked }, { clock: Date }).close();
+    const lossesFor = async (host: Snapshot) => {
+      const reader = LedgerReader.openAlone(store, undefined, ignoredClientsOf(host));
+      const { losses } = await reader.coverage('v1', 3_600_000);
+      await reader.close();
+      return losses.length;
+    };
+    expect(await lossesFor(ignoringIn(['probe'], []))).toBe(0);
+    expect(await lossesFor(ignoringIn(['probe'], ['probe']))).toBe(0);
+    expect(await lossesFor(ignoringIn([], ['probe']))).toBe(1);
   });
 
   it('does not know when a ledger was written last whose clock was ahead', async () => {
@@ -549,8 +709,8 @@ function replaced(file: string, make: () => void): void {
   make();
 }
 
-function overwrite(file: string, at: number, text: string): void {
+function overwrite(file: string, at: number, text: string, length = 1_024): void {
   const content = readFileSync(file);
-  content.fill(text, at, at + 1_024);
+  content.fill(text, at, at + length, 'latin1');
   writeFileSync(file, content);
 }

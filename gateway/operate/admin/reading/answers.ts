@@ -43,6 +43,7 @@ import { verdictJson } from '../../../versions/retirement/verdictJson.ts';
 import { clientsInWords, missingRoutesInWords } from '../../../versions/retirement/words.ts';
 import { ownUsage } from '../../../versions/selfService/ownUsage.ts';
 import { clientEvents, digestEvent } from '../../notify/ledgerEvents.ts';
+import { useQuietOf } from '../lastUse.ts';
 import {
   type AnswerBody,
   type AnswerProblem,
@@ -210,7 +211,7 @@ const answers: {
   name: async (_queries, { usage: { names: namesFile } }, naming) =>
     namesFile === undefined ? noNamesFile(naming) : saveName(namesFile, naming),
 
-  lastUse: async (queries, snapshot, { now, quiet, live }) => {
+  lastUse: async (queries, snapshot, { now, live }) => {
     const lastUsed = new Map<string, number | undefined>();
     for (const api of snapshot.apis.values())
       for (const [name, at] of await queries.lastUsed(ignoredBy(api.retire.ignoreClients)))
@@ -223,6 +224,7 @@ const answers: {
     const times = new Map<string, LastUseTimes>();
     for (const name of new Set([...snapshot.versions.keys(), ...totals.keys()])) {
       const { served = 0, last } = totals.get(name) ?? {};
+      const quiet = useQuietOf(name, snapshot);
       const since = now - quiet;
       const used = lastUsed.get(name) ?? 0;
       const version = snapshot.versions.get(name);

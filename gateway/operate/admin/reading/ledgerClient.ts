@@ -101,7 +101,7 @@ export interface LedgerQueryParams {
   /** For trials of new targets: the paths of recent GET routes that were answered 2xx or 3xx. */
   readonly answeredPaths: { readonly versions: readonly string[]; readonly since: number };
   /** When each version was last called and last used, and since when the ledger has its calls. */
-  readonly lastUse: { readonly now: number; readonly quiet: number; readonly live: LiveState['facts'] };
+  readonly lastUse: { readonly now: number; readonly live: LiveState['facts'] };
   /** The clients that a freeze knows, and the new ones. */
   readonly freeze: FreezeQuery;
 }
@@ -185,7 +185,7 @@ export interface LastUseTimes {
   readonly lastRequest: number | undefined;
   /** The last request that did not fail, of a client that is not ignored and has no waiver. */
   readonly lastUsed: number | undefined;
-  /** Whether it was used within the period of the query. */
+  /** Whether it was used within the quiet period of its API. */
   readonly inUse: Answer;
   /** Since when the ledger has every call of the version; undefined: it is empty. */
   readonly coveredSince: number | undefined;
