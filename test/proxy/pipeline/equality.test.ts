@@ -97,6 +97,7 @@ async function snapshotOf(api: Api, basePath: string) {
       admin: '127.0.0.1:0',
       public_url: 'https://api.example.test',
       base_path: basePath || '/',
+      self_service: 'on',
       limits: { url: '1KiB' },
       ...fastLane,
     },
@@ -159,11 +160,12 @@ function* corpus(base: string, hasOwnRoot: boolean): Generator<string> {
     for (const method of ['HEAD', 'OPTIONS', 'DELETE', 'POST'])
       yield message(`${method} ${base}${path} HTTP/1.1`, 'Host: api.test', close, 'Content-Length: 0');
   }
+  // Paths of a backend that adds its prefix itself, also one with a version that the API at the root lacks.
+  const locations = [...urls, `${base}/v6/x`, `${base}/v9/x`, ...(hasOwnRoot ? [] : ['/v6/x'])];
   for (let major = 0; major <= 10; major += 1) {
     const version = `${base}/v${major}`;
     for (const resource of resources) yield get(version + resource, close);
-    for (const to of hasOwnRoot ? urls : [...urls, '/v6/x'])
-      yield get(`${version}/drinks/7?to=${encodeURIComponent(to)}`, close);
+    for (const to of locations) yield get(`${version}/drinks/7?to=${encodeURIComponent(to)}`, close);
     for (const client of ['late', 'next', 'one', 'two', 'three', 'spared', 'monitor'])
       yield get(`${version}/drinks/7`, close, `X-Client-Id: ${client}`, 'Origin: https://app.test');
     for (const method of ['HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH', 'TRACE'])
