@@ -57,7 +57,9 @@ export function isGatewayPath(url: string, { activeSnapshot, isDiscovery }: Gate
 }
 
 /** Whether a target names a version of one of the APIs, configured or not. Other paths may belong to the application. */
-export function namesVersion(originForm: string, { snapshot, segmentsOfIds }: ActiveSnapshot): boolean {
+export function namesVersion(originForm: string, activeSnapshot: ActiveSnapshot): boolean {
+  if (isForVersion(originForm, activeSnapshot)) return true;
+  const { snapshot, segmentsOfIds } = activeSnapshot;
   const id = versionId(originForm, snapshot.gateway.basePath, segmentsOfIds);
   return id !== '' && servesApi(baseOf(id), snapshot);
 }
