@@ -8,6 +8,8 @@ import type { NotifyReceiver } from './notifySettings.ts';
 export interface Api {
   /** The path of the API below `gateway.base_path`: `/orders`; '' for the API at the root. */
   readonly base: string;
+  /** Whether the pages of the host list it. */
+  readonly listed: boolean;
   readonly guard: GuardSettings;
   readonly retire: RetireSettings;
   readonly brownout: BrownoutSettings;
@@ -179,4 +181,42 @@ export function receiversOf({ apis }: Host<Api>): NotifyReceiver[] {
 /** What stands for all versions of an API where the id of a version may stand: `orders/`; '' for the API at the root, and for all APIs. */
 export function everyVersionIn(base: string): string {
   return idIn(base, '');
+}
+
+/** How the pages of an API name a version: one of its own by its segment, one of another API by its id. */
+export function nameIn(base: string, version: string): string {
+  return baseOf(version) === base ? segmentOf(version) : version;
+}
+
+/** The base of the API of a path without a version: the longest one of whole segments with which the path begins. */
+export function baseOfPath(
+  path: string,
+  host: Host<unknown> & { readonly gateway: { readonly basePath: string } },
+): string {
+  const { basePath } = host.gateway;
+  let found = rootBase;
+  if (!path.startsWith(basePath)) return found;
+  let end = basePath.length;
+  for (let left = segmentsOfIds(host) - 1; left > 0 && path.charAt(end) === '/'; left -= 1) {
+    const next = path.indexOf('/', end + 1);
+    end = next === -1 ? path.length : next;
+    const base = path.slice(basePath.length, end);
+    if (host.apis.has(base)) found = base;
+  }
+  return found;
+}
+
+/** Whether the host serves an API with this base. Beside others, the API at the root is not served if it has no versions. */
+export function servesApi(
+  base: string,
+  { apis, versions }: Host<unknown> & { readonly versions: ReadonlyMap<string, unknown> },
+): boolean {
+  if (base !== rootBase || apis.size === 1) return apis.has(base);
+  for (const version of versions.keys()) if (baseOf(version) === rootBase) return true;
+  return false;
+}
+
+/** The bases of the APIs that the pages of the host list, without the one at the root. */
+export function listedBases({ apis }: Host<Api>): string[] {
+  return [...apis.values()].flatMap(({ base, listed }) => (listed && base !== rootBase ? [base] : []));
 }

@@ -64,7 +64,7 @@ export function buildSnapshot(context: RuleContext, filesChangedAt: number): Sna
   };
   return deepFreeze({
     ...settings,
-    apis: new Map([[rootBase, { base: rootBase, ...root }]]),
+    apis: new Map([[rootBase, { base: rootBase, listed: true, ...root }]]),
     filesChangedAt,
     written: writtenValues(source),
     versions: new Map(sortedVersions.map((version) => [version.name, version])),

@@ -75,11 +75,15 @@ export interface UsageQueries {
   /** Every client of either version with its requests to each, without `other clients`. */
   movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]>;
   /**
-   * The requests of one client to each version and route, without routes on which all its requests failed. `client`: its name in
-   * the ledger. Undefined if no backend has ever answered the client 2xx. The same statements run for an unknown client and for
+   * The requests of one client to each version and route of one API, without routes on which all its requests failed. `client`: its
+   * name in the ledger. Undefined if no version of the API has ever answered the client 2xx. The same statements run for an unknown client and for
    * a client that was never answered 2xx, so that the time of the query does not tell which of these two it is.
    */
-  acceptedUse(client: string, since: number): Promise<readonly AcceptedUse[] | undefined>;
+  acceptedUse(
+    client: string,
+    since: number,
+    isOfApi: (version: string) => boolean,
+  ): Promise<readonly AcceptedUse[] | undefined>;
   /** The queries about clients and their requests, restricted to these routes, by their names in the ledger. */
   ofRoutes(routes: readonly string[]): Promise<RouteQueries>;
   readonly brownouts: BrownoutQueries;

@@ -1,4 +1,4 @@
-import { type Api, idIn, rootApi } from '../../gateway/config/api.ts';
+import { type Api, baseOf, idIn, rootApi, rootBase } from '../../gateway/config/api.ts';
 import type { Snapshot, Version } from '../../gateway/config/snapshot.ts';
 
 /** A host with the API of `root` at the root, and each of the `others` below its base: `/orders`. */
@@ -23,4 +23,10 @@ export function hostOf(root: Snapshot, others: Readonly<Record<string, Snapshot>
   }
   const sortedVersions = all.sort((a, b) => a.major - b.major);
   return { ...root, apis, sortedVersions, versions: new Map(sortedVersions.map((one) => [one.name, one])) };
+}
+
+/** The host without the versions of the API at the root. */
+export function withoutRoot(host: Snapshot): Snapshot {
+  const sortedVersions = host.sortedVersions.filter(({ name }) => baseOf(name) !== rootBase);
+  return { ...host, sortedVersions, versions: new Map(sortedVersions.map((one) => [one.name, one])) };
 }

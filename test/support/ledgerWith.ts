@@ -32,10 +32,18 @@ export function row(version: string, client: string, at: number, more: Partial<U
   return { version, client, route: 'GET /drinks', hour: Math.floor(at / hour) * hour, ...counts, ...uses, ...more };
 }
 
-/** Creates the ledger `store` of a gateway that ran for the ten days before `now` (epoch ms) and received only these requests. */
-export function coverTenDays(store: string, now = Date.now(), rows: UsageBatch = []): void {
+/**
+ * Creates the ledger `store` of a gateway that ran for the ten days before `now` (epoch ms) and received only these requests. It served
+ * the API at the root, and those with these bases.
+ */
+export function coverTenDays(
+  store: string,
+  now = Date.now(),
+  rows: UsageBatch = [],
+  bases: readonly string[] = [],
+): void {
   let time = now - 10 * day;
-  const ledger = Ledger.open({ store, retention: 400 * day }, { clock: { now: () => time } });
+  const ledger = Ledger.open({ store, retention: 400 * day, bases }, { clock: { now: () => time } });
   ledger.add([]);
   time = now;
   ledger.add(rows);

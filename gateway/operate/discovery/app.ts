@@ -8,15 +8,25 @@ import express, {
   type Response,
   type Router,
 } from 'express';
+import { baseOf, baseOfPath, rootBase } from '../../config/api.ts';
 import type { Contract, Snapshot } from '../../config/snapshot.ts';
 import { sendInternalError, sendProblem } from '../../problems/problem.ts';
+import { parseRequestTarget } from '../../routing/requestTarget.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { largestContractBytes } from '../../shared/fileSystem.ts';
 import type { CancelledBrownouts } from '../../versions/lifecycle/brownouts.ts';
-import { bundleHandler, createPageThread, guideHandler } from './guides.ts';
+import { bundleHandler, createPageThread, guideHandler, type PageThread } from './guides.ts';
 import { indexPolicy } from './html.ts';
 import { calendarText, feedText } from './lifecycleFeeds.ts';
-import { catalogJson, catalogType, type Overview, overviewJson, overviewOf } from './overview.ts';
+import {
+  catalogJson,
+  catalogType,
+  type Overview,
+  type Overviews,
+  overviewJson,
+  overviewOf,
+  overviewsOfHost,
+} from './overview.ts';
 import { indexPage } from './page.ts';
 import { calendarPath, catalogPath, contractType, feedPath, publishedName } from './paths.ts';
 
@@ -39,40 +49,58 @@ export function createDiscovery(
   clock: Clock,
   notice: (line: string) => void = () => {},
 ): DiscoveryHandler {
-  // Each snapshot needs its own app, because the routes of the app contain the base path.
-  let built: { readonly snapshot: Snapshot; readonly app: Express } | undefined;
+  // Each API of each snapshot needs its own app, because the routes of the app contain the path of the API.
+  let built:
+    | { readonly snapshot: Snapshot; readonly thread: PageThread; readonly apps: Map<string, Express> }
+    | undefined;
   return (req, res) => {
     const snapshot = source.current;
-    if (built?.snapshot !== snapshot) built = { snapshot, app: discoveryApp(snapshot, source, clock, notice) };
-    built.app(req, res);
+    if (built?.snapshot !== snapshot) built = { snapshot, thread: createPageThread(), apps: new Map() };
+    const { thread, apps } = built;
+    const base = baseOfPath(pathOf(req), snapshot);
+    const app = apps.get(base) ?? discoveryApp({ snapshot, base, thread, source, clock, notice });
+    apps.set(base, app);
+    app(req, res);
   };
 }
 
-function discoveryApp(
-  snapshot: Snapshot,
-  source: DiscoverySource,
-  clock: Clock,
-  notice: (line: string) => void,
-): Express {
-  const overviewNow = (): Overview => overviewOf(snapshot, clock.now(), source.cancelled);
+function pathOf({ url = '' }: IncomingMessage): string {
+  const target = parseRequestTarget(url);
+  return typeof target === 'string' ? url : target.originForm.slice(0, target.pathEnd);
+}
+
+interface DiscoveredApi {
+  readonly snapshot: Snapshot;
+  readonly base: string;
+  readonly thread: PageThread;
+  readonly source: DiscoverySource;
+  readonly clock: Clock;
+  readonly notice: (line: string) => void;
+}
+
+function discoveryApp({ snapshot, base, thread, source, clock, notice }: DiscoveredApi): Express {
+  const overviewNow = (): Overview => overviewOf(snapshot, base, clock.now(), source.cancelled);
+  const hostNow = (): Overviews => overviewsOfHost(snapshot, clock.now(), source.cancelled);
+  // At the root are the dates of all APIs.
+  const datesNow = (): Overviews => (base === rootBase ? hostNow() : [overviewNow()]);
+  const path = snapshot.gateway.basePath + base;
   const app = express();
   app.disable('x-powered-by');
   app.enable('strict routing');
   app.enable('case sensitive routing');
 
   const root = express.Router({ strict: true, caseSensitive: true });
-  addResource(root, catalogPath, catalogHandler(snapshot, overviewNow));
-  const belowBasePath = express.Router({ strict: true, caseSensitive: true });
-  addResource(belowBasePath, '/', indexHandler(snapshot, overviewNow));
-  addResource(belowBasePath, '/lifecycle.ics', datesHandler('text/calendar', calendarText, snapshot, overviewNow));
-  addResource(belowBasePath, '/lifecycle.atom', datesHandler('application/atom+xml', feedText, snapshot, overviewNow));
-  const thread = createPageThread();
-  addResource(belowBasePath, '/contracts/:name', contractHandler(snapshot, bundleHandler(thread, notice)));
-  addResource(belowBasePath, '/guides/:name', guideHandler(snapshot, source, thread, clock, notice));
+  addResource(root, catalogPath, catalogHandler(hostNow));
+  const belowPath = express.Router({ strict: true, caseSensitive: true });
+  addResource(belowPath, '/', indexHandler(overviewNow));
+  addResource(belowPath, '/lifecycle.ics', datesHandler('text/calendar', calendarText, datesNow));
+  addResource(belowPath, '/lifecycle.atom', datesHandler('application/atom+xml', feedText, datesNow));
+  addResource(belowPath, '/contracts/:name', contractHandler(snapshot, base, bundleHandler(thread, notice)));
+  addResource(belowPath, '/guides/:name', guideHandler(snapshot, base, source, thread, clock, notice));
 
   app.use(commonHeaders);
   app.use(root);
-  app.use(escapeRoute(snapshot.gateway.basePath), belowBasePath);
+  app.use(escapeRoute(path), belowPath);
   app.use((_req, res) => sendProblem(res, 'NOT_FOUND', 'There is no resource at this path.'));
   app.use(onError(notice));
   return app;
@@ -105,32 +133,27 @@ const commonHeaders: RequestHandler = (_req, res, next) => {
   next();
 };
 
-function indexHandler(snapshot: Snapshot, overviewNow: () => Overview): RequestHandler {
+function indexHandler(overviewNow: () => Overview): RequestHandler {
   return (req, res) => {
     const overview = overviewNow();
     res.vary('Accept');
-    res.append('Link', `<${calendarPath(snapshot)}>; rel="alternate"; type="text/calendar"`);
-    res.append('Link', `<${feedPath(snapshot)}>; rel="alternate"; type="application/atom+xml"`);
+    res.append('Link', `<${calendarPath(overview.path)}>; rel="alternate"; type="text/calendar"`);
+    res.append('Link', `<${feedPath(overview.path)}>; rel="alternate"; type="application/atom+xml"`);
     // A client that accepts neither type gets JSON, which is more useful than a 406.
     if (req.accepts(['application/json', 'text/html']) !== 'text/html') {
       sendJson(res, 'application/json', overviewJson(overview));
       return;
     }
     res.set({ 'Content-Security-Policy': indexPolicy, 'Referrer-Policy': 'no-referrer' });
-    res.type('html').send(indexPage(overview, snapshot));
+    res.type('html').send(indexPage(overview));
   };
 }
 
-/** All dates of all versions, as `textOf` writes them. Express adds an ETag and answers conditional requests. */
-function datesHandler(
-  type: string,
-  textOf: (overview: Overview, snapshot: Snapshot) => string,
-  snapshot: Snapshot,
-  overviewNow: () => Overview,
-): RequestHandler {
+/** All dates of all versions of these APIs, as `textOf` writes them. Express adds an ETag and answers conditional requests. */
+function datesHandler(type: string, textOf: (apis: Overviews) => string, datesNow: () => Overviews): RequestHandler {
   return (_req, res) => {
     res.setHeader('Content-Type', `${type}; charset=utf-8`);
-    res.send(textOf(overviewNow(), snapshot));
+    res.send(textOf(datesNow()));
   };
 }
 
@@ -140,10 +163,13 @@ function datesHandler(
  */
 function contractHandler(
   snapshot: Snapshot,
+  base: string,
   sendBundle: (contract: Contract, res: Response, next: NextFunction) => void,
 ): RequestHandler {
   return (req, res, next) => {
-    const contract = snapshot.sortedVersions.find((version) => publishedName(version) === req.params['name'])?.contract;
+    const contract = snapshot.sortedVersions.find(
+      (version) => baseOf(version.name) === base && publishedName(version) === req.params['name'],
+    )?.contract;
     if (contract === undefined) {
       sendProblem(res, 'NOT_FOUND', 'No contract is published under this name.');
       return;
@@ -168,9 +194,9 @@ function contractHandler(
   };
 }
 
-function catalogHandler(snapshot: Snapshot, overviewNow: () => Overview): RequestHandler {
+function catalogHandler(hostNow: () => Overviews): RequestHandler {
   return (_req, res) => {
-    sendJson(res, catalogType, catalogJson(overviewNow(), snapshot));
+    sendJson(res, catalogType, catalogJson(hostNow()));
   };
 }
 

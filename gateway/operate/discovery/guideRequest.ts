@@ -1,3 +1,4 @@
+import { baseOf, nameIn } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { CompareError } from '../../contract/failure.ts';
 import type { VersionEnd } from '../../contracts/compat/guide/guide.ts';
@@ -52,9 +53,10 @@ export function guideRequest(
   brownouts = brownoutsAhead(from, noneCancelled, now),
 ): GuideRequest {
   const { publicUrl = '' } = snapshot.gateway;
+  const base = baseOf(from.name);
   return {
-    from: contractOf(from),
-    to: contractOf(to),
+    from: contractOf(from, base),
+    to: contractOf(to, base),
     moved: movedTables(from, to, snapshot).map((table) => table.entries()),
     versionEnd: {
       deprecation: from.deprecation,
@@ -71,7 +73,7 @@ export function guideRequest(
   };
 }
 
-function contractOf({ name, contract }: Version): VersionContract {
-  if (contract) return { name, file: contract.file };
+function contractOf({ name, contract }: Version, base: string): VersionContract {
+  if (contract) return { name: nameIn(base, name), file: contract.file };
   throw new CompareError(`/${name}`, 'has no contract in routes.yaml', `Set routes./${name}.contract.`);
 }

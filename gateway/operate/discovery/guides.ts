@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { NextFunction, RequestHandler, Response } from 'express';
+import { apiPathOf, baseOf, nameIn } from '../../config/api.ts';
 import type { Contract, Snapshot, Version } from '../../config/snapshot.ts';
 import { sendProblem } from '../../problems/problem.ts';
 import type { Clock } from '../../shared/clock.ts';
@@ -46,9 +47,10 @@ interface ResponseBody {
   readonly etag: string;
 }
 
-/** Serves the guides of a snapshot. A guide is generated on the first request for it, and then kept. */
+/** Serves the guides of an API. A guide is generated on the first request for it, and then kept. */
 export function guideHandler(
   snapshot: Snapshot,
+  base: string,
   source: { readonly cancelled?: CancelledBrownouts },
   thread: PageThread,
   clock: Clock,
@@ -59,7 +61,7 @@ export function guideHandler(
   return (req, res, next) => {
     const now = clock.now();
     const name = String(req.params['name']);
-    const versions = versionsOf(name.replace(/\.md$/, ''), snapshot, now);
+    const versions = versionsOf(name.replace(/\.md$/, ''), base, snapshot, now);
     if (versions === undefined) {
       sendProblem(res, 'NOT_FOUND', 'No guide is served under this name.');
       return;
@@ -98,8 +100,9 @@ interface GuideVersions {
   readonly path: string;
 }
 
-function versionsOf(guideName: string, snapshot: Snapshot, now: number): GuideVersions | undefined {
+function versionsOf(guideName: string, base: string, snapshot: Snapshot, now: number): GuideVersions | undefined {
   for (const from of snapshot.sortedVersions) {
+    if (baseOf(from.name) !== base) continue;
     const to = successorOf(from, snapshot, now);
     const path = guidePath(from, to, snapshot);
     if (to && path?.endsWith(`/${guideName}`)) return { from, to, path };
@@ -115,9 +118,9 @@ async function render(
 ): Promise<RenderedGuide> {
   const contracts = [from, to].flatMap((version) => {
     const href = contractPath(version, snapshot);
-    return href === undefined ? [] : [{ version: version.name, href }];
+    return href === undefined ? [] : [{ version: nameIn(baseOf(from.name), version.name), href }];
   });
-  const links = { index: indexPath(snapshot), markdown: `${path}.md`, contracts };
+  const links = { index: indexPath(apiPathOf(from.name, snapshot)), markdown: `${path}.md`, contracts };
   const guide = guideRequest(from, to, snapshot, now, brownouts);
   const answer = await thread.ask(() => ({ guide, links }));
   if ('problem' in answer) throw new Error(answer.problem);

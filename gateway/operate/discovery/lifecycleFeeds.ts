@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto';
-import type { RouteEnd, Snapshot } from '../../config/snapshot.ts';
+import { nameIn, segmentOf } from '../../config/api.ts';
+import type { RouteEnd } from '../../config/snapshot.ts';
 import { rfc3339 } from '../../shared/instant.ts';
 import { html } from '../../shared/markup.ts';
 import { printable } from '../../shared/text.ts';
-import type { Overview, VersionOverview } from './overview.ts';
+import type { Overview, Overviews, VersionOverview } from './overview.ts';
 import { feedPath, indexPath } from './paths.ts';
 
-// All dates of all versions, as a calendar (RFC 5545) and as a feed (RFC 4287).
+// All dates of the versions of one API or more, as a calendar (RFC 5545) and as a feed (RFC 4287).
 
 /** A date or a period in the life of a version or of one of its routes. */
 interface LifecycleEvent {
-  /** Identifies the event among the events of this API. It stays the same when a date is changed, except for brownouts. */
-  readonly key: string;
+  /** Identifies the event, the same on all pages. It stays the same when a date is changed, except for brownouts. */
+  readonly id: string;
   /** Epoch ms. */
   readonly at: number;
   /** The end of a period, epoch ms. */
@@ -24,26 +25,30 @@ interface LifecycleEvent {
   readonly page: string;
 }
 
-/** The events of all versions, earliest first. */
-function eventsOf(overview: Overview, snapshot: Snapshot): LifecycleEvent[] {
-  const index = overview.origin + indexPath(snapshot);
-  return overview.versions.flatMap((one) => eventsOfVersion(one, index)).sort((a, b) => a.at - b.at);
+/** The events of all versions of these APIs, earliest first. */
+function eventsOf(apis: Overviews): LifecycleEvent[] {
+  const [{ base }] = apis;
+  const events = apis.flatMap((api) => api.versions.flatMap((one) => eventsOfVersion(one, api, base)));
+  return events.sort((a, b) => a.at - b.at);
 }
 
 function eventsOfVersion(
   { version, stage, brownouts, isWaived, successor, guide }: VersionOverview,
-  index: string,
+  api: Overview,
+  baseOfPage: string,
 ): LifecycleEvent[] {
-  const { name, deprecation, sunset, afterSunset, info, contract } = version;
+  const [name, segment] = [nameIn(baseOfPage, version.name), segmentOf(version.name)];
+  const idOf = (kind: string): string => uuidOf(`${segment} ${kind}`, api);
+  const { deprecation, sunset, afterSunset, info, contract } = version;
   const waivedNote = isWaived ? ', except requests of single clients, each until its own date' : '';
-  const page = info ?? guide ?? index;
-  const moveNote = successor ? ` Move to /${successor.name}: ${successor.url}` : '';
+  const page = info ?? guide ?? api.origin + indexPath(api.path);
+  const moveNote = successor ? ` Move to /${nameIn(baseOfPage, successor.id)}: ${successor.url}` : '';
   const retiredNote =
     stage === 'retired' ? ` /${name} is retired: every request is answered 410 Gone${waivedNote}.` : '';
   const event = (kind: string, at: number | undefined, title: string, text: string): LifecycleEvent[] =>
     at === undefined
       ? []
-      : [{ key: `${name} ${kind}`, at, title, text: text + (kind === 'retired' ? '' : retiredNote) + moveNote, page }];
+      : [{ id: idOf(kind), at, title, text: text + (kind === 'retired' ? '' : retiredNote) + moveNote, page }];
   return [
     ...event('deprecation', deprecation, `/${name} is deprecated`, `/${name} is no longer recommended.`),
     ...event('sunset', sunset, `Sunset of /${name}`, `/${name} may stop at any time from now on.`),
@@ -52,12 +57,12 @@ function eventsOfVersion(
       : []),
     // The routes of an unpublished contract are not public.
     ...(contract?.publish === false ? [] : version.ends).flatMap((routeEnd) => {
-      const route = routeOf(name, routeEnd);
+      const [route, ownRoute] = [routeOf(name, routeEnd), routeOf(segment, routeEnd)];
       const since = Math.min(routeEnd.deprecation, deprecation ?? routeEnd.deprecation);
       return [
-        ...event(`deprecation ${route}`, since, `${route} is deprecated`, `${route} is no longer recommended.`),
+        ...event(`deprecation ${ownRoute}`, since, `${route} is deprecated`, `${route} is no longer recommended.`),
         ...event(
-          `sunset ${route}`,
+          `sunset ${ownRoute}`,
           routeEnd.sunset,
           `Sunset of ${route}`,
           `${route} is not continued in the next major.`,
@@ -65,22 +70,22 @@ function eventsOfVersion(
       ];
     }),
     ...brownouts.map(({ at, end, routes, cancelled }) => {
-      const key = `${name} brownout ${rfc3339(at)}`;
+      const id = idOf(`brownout ${rfc3339(at)}`);
       const title = `Brownout of /${name}`;
       if (cancelled !== undefined) {
         const text = `Cancelled: from ${rfc3339(cancelled)} on, this brownout refuses no requests.${moveNote}`;
-        return { key, at, end, title: `Cancelled: ${title}`, text, page, cancelled };
+        return { id, at, end, title: `Cancelled: ${title}`, text, page, cancelled };
       }
       const what = routes?.map((route) => routeOf(name, route)).join(', ') ?? `/${name}`;
       const text = `Requests of some clients to ${what} are refused until ${rfc3339(end)}.${moveNote}`;
-      return { key, at, end, title, text, page };
+      return { id, at, end, title, text, page };
     }),
   ];
 }
 
 /** When the event was changed last, epoch ms. */
-function revisedAt({ cancelled = 0 }: LifecycleEvent, snapshot: Snapshot): number {
-  return Math.max(snapshot.filesChangedAt, cancelled);
+function revisedAt({ cancelled = 0 }: LifecycleEvent, filesChangedAt: number): number {
+  return Math.max(filesChangedAt, cancelled);
 }
 
 /** `GET /v1/legacy-search` */
@@ -89,9 +94,9 @@ function routeOf(name: string, { method, path }: Pick<RouteEnd, 'method' | 'path
 }
 
 /** A name-based UUID (RFC 9562 §5.5) in the namespace of URLs. Unique among APIs if `public_url` is set. */
-function uuidOf(name: string, overview: Overview, snapshot: Snapshot): string {
+function uuidOf(name: string, { origin, path }: Overview): string {
   const namespace = Buffer.from('6ba7b8119dad11d180b400c04fd430c8', 'hex');
-  const url = `${overview.origin}${indexPath(snapshot)}#${name}`;
+  const url = `${origin}${indexPath(path)}#${name}`;
   const hash = createHash('sha1').update(namespace).update(url).digest().subarray(0, 16);
   // The bits of the version (5) and of the variant (RFC 9562 §4).
   hash.writeUInt8((hash.readUInt8(6) & 0x0f) | 0x50, 6);
@@ -104,13 +109,14 @@ function titleOf({ origin }: Overview): string {
 }
 
 /** The events as an iCalendar object (RFC 5545). */
-export function calendarText(overview: Overview, snapshot: Snapshot): string {
+export function calendarText(apis: Overviews): string {
+  const [overview] = apis;
   const title = textValue(titleOf(overview));
-  const events = eventsOf(overview, snapshot).flatMap((event) => [
+  const events = eventsOf(apis).flatMap((event) => [
     'BEGIN:VEVENT',
-    `UID:${uuidOf(event.key, overview, snapshot)}`,
+    `UID:${event.id}`,
     // The last revision (§3.8.7.2). The gateway keeps no history of single events.
-    `DTSTAMP:${calendarTime(revisedAt(event, snapshot))}`,
+    `DTSTAMP:${calendarTime(revisedAt(event, overview.filesChangedAt))}`,
     // §3.8.1.11 and §3.8.7.4. Without a SEQUENCE, an event is revision 0.
     ...(event.cancelled === undefined ? [] : ['STATUS:CANCELLED', 'SEQUENCE:1']),
     `DTSTART:${calendarTime(event.at)}`,
@@ -179,15 +185,15 @@ function folded(line: string): string {
 }
 
 /** The events as an Atom feed (RFC 4287), latest first. */
-export function feedText(overview: Overview, snapshot: Snapshot): string {
-  const { origin } = overview;
-  const idOf = (name: string): string => `urn:uuid:${uuidOf(name, overview, snapshot)}`;
-  const events = eventsOf(overview, snapshot).toReversed();
+export function feedText(apis: Overviews): string {
+  const [overview] = apis;
+  const { origin, path, filesChangedAt } = overview;
+  const events = eventsOf(apis).toReversed();
   const entries = events.map(
     (event) => html`<entry>
-<id>${idOf(event.key)}</id>
+<id>urn:uuid:${event.id}</id>
 <title>${event.title}</title>
-<updated>${rfc3339(revisedAt(event, snapshot))}</updated>
+<updated>${rfc3339(revisedAt(event, overview.filesChangedAt))}</updated>
 <link rel="alternate" href="${event.page}"/>
 <content type="text">${event.text}</content>
 </entry>
@@ -196,12 +202,12 @@ export function feedText(overview: Overview, snapshot: Snapshot): string {
   // Nothing may precede the XML declaration, not even a line break.
   return html`<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
-<id>${idOf('feed')}</id>
+<id>urn:uuid:${uuidOf('feed', overview)}</id>
 <title>${titleOf(overview)}</title>
-<updated>${rfc3339(Math.max(snapshot.filesChangedAt, ...events.map((event) => revisedAt(event, snapshot))))}</updated>
+<updated>${rfc3339(Math.max(filesChangedAt, ...events.map((event) => revisedAt(event, overview.filesChangedAt))))}</updated>
 <author><name>${origin === '' ? 'API' : new URL(origin).host}</name></author>
-<link rel="self" type="application/atom+xml" href="${origin}${feedPath(snapshot)}"/>
-<link rel="alternate" type="text/html" href="${origin}${indexPath(snapshot)}"/>
+<link rel="self" type="application/atom+xml" href="${origin}${feedPath(path)}"/>
+<link rel="alternate" type="text/html" href="${origin}${indexPath(path)}"/>
 ${entries}</feed>
 `.toString();
 }

@@ -1,4 +1,4 @@
-import type { Snapshot } from '../../config/snapshot.ts';
+import { segmentOf } from '../../config/api.ts';
 import { rfc3339 } from '../../shared/instant.ts';
 import { Html, html } from '../../shared/markup.ts';
 import type { Stage } from '../../versions/lifecycle/stage.ts';
@@ -7,14 +7,15 @@ import { isCurrentOrAhead, type Overview, type VersionOverview } from './overvie
 import { calendarPath, catalogPath, feedPath, indexPath } from './paths.ts';
 
 /** The index as a page for browsers, without scripts. */
-export function indexPage(overview: Overview, snapshot: Snapshot): string {
+export function indexPage(overview: Overview): string {
+  const { path, otherApis } = overview;
   const host = overview.origin.replace(/^https?:\/\//, '');
   const axis = axisOf(overview);
-  const index = overview.origin + indexPath(snapshot);
+  const index = overview.origin + indexPath(path);
   const jsonCommand = overview.origin === '' ? html`<code>GET ${index}</code>` : html`<code>curl ${index}</code>`;
   const head = html`<link rel="api-catalog" href="${catalogPath}">
-<link rel="alternate" type="text/calendar" href="${calendarPath(snapshot)}">
-<link rel="alternate" type="application/atom+xml" href="${feedPath(snapshot)}">
+<link rel="alternate" type="text/calendar" href="${calendarPath(path)}">
+<link rel="alternate" type="application/atom+xml" href="${feedPath(path)}">
 `;
   const content = html`<header>
 ${host ? html`<p class="host">${host}</p>` : undefined}
@@ -24,31 +25,40 @@ ${host ? html`<p class="host">${host}</p>` : undefined}
 <main>
 <ol class="versions" reversed>${overview.versions.toReversed().map((one) => section(one, overview, axis))}</ol>
 ${axis && timelineLegend()}
-</main>
+${otherApis.length === 0 ? undefined : apiList(otherApis)}</main>
 <footer>
 <p>Responses of a version that is or will be deprecated have the headers <code>Deprecation</code>, <code>Sunset</code> and <code>Link</code>. All times are UTC.</p>
-<p>Subscribe to the dates as a <a href="${calendarPath(snapshot)}">calendar</a> or as a <a href="${feedPath(snapshot)}">feed</a>.</p>
+<p>Subscribe to the dates as a <a href="${calendarPath(path)}">calendar</a> or as a <a href="${feedPath(path)}">feed</a>.</p>
 <p>For programs: ${jsonCommand} returns this page as JSON, and the <a href="${catalogPath}">API catalog</a> lists the contracts.</p>
 ${overview.ownUsageUrl && html`<p>Send the API key of your client to <code>${overview.ownUsageUrl}</code> to see which of its calls will end.</p>`}
 </footer>`;
   return discoveryPage(`API versions${host && ` · ${host}`}`, indexStyle, content, head);
 }
 
-function lead({ versions, latest }: Overview): Html {
+/** The other APIs of the host. */
+function apiList(apis: Overview['otherApis']): Html {
+  const rows = apis.map(({ api, url }) => html`<li><a href="${url}">${api}</a></li>`);
+  return html`<section aria-labelledby="apis"><h2 id="apis">Other APIs</h2><ul class="more">${rows}</ul></section>
+`;
+}
+
+function lead({ versions, latest, isServed }: Overview): Html {
+  if (!isServed) return html`The versions of each API are on its own page.`;
   if (latest === undefined) return html`No version is in service.`;
   const count = versions.filter(({ stage }) => stage !== 'retired').length;
   const inService = count === 1 ? '1 version is' : `${count} versions are`;
-  return html`${inService} in service. The newest is <strong>${latest.name}</strong>.`;
+  return html`${inService} in service. The newest is <strong>${segmentOf(latest.name)}</strong>.`;
 }
 
 function section(overview: VersionOverview, { now, latest }: Overview, axis: TimeAxis | undefined): Html {
   const { version, stage, url } = overview;
-  const heading = `about-${version.name}`;
+  const name = segmentOf(version.name);
+  const heading = `about-${name}`;
   const newest = version === latest ? html`<span class="badge newest">Newest</span>` : undefined;
   return html`
 <li><article class="version" aria-labelledby="${heading}">
 <div class="head">
-<h2 id="${heading}">${version.name}</h2>
+<h2 id="${heading}">${name}</h2>
 <span class="badge ${stage}">${labels[stage]}</span>
 ${newest}
 <code class="url">${url}</code>
@@ -93,7 +103,7 @@ function facts({ version, brownouts, stage, successor }: VersionOverview, now: n
     version.deprecation !== undefined && fact('Deprecation', date(version.deprecation, now)),
     version.sunset !== undefined && fact('Sunset', date(version.sunset, now)),
     brownout && fact(brownout.at > now ? 'Next brownout' : 'Brownout since', date(brownout.at, now)),
-    shownSuccessor && fact('Successor', html`<a href="#about-${shownSuccessor.name}">${shownSuccessor.name}</a>`),
+    shownSuccessor && fact('Successor', html`<a href="${shownSuccessor.about}">${shownSuccessor.name}</a>`),
   ].filter((row) => row instanceof Html);
   return rows.length > 0 ? html`<dl class="facts">${rows}</dl>` : undefined;
 }
@@ -104,7 +114,7 @@ const maxRoutesShown = 20;
 function adapterNote({ version, adaptation }: VersionOverview): Html | undefined {
   if (adaptation === undefined) return undefined;
   const { from, unavailable } = adaptation;
-  const servedNote = html`${version.name} is served from ${from.name} through an adapter.`;
+  const servedNote = html`${segmentOf(version.name)} is served from ${from.name} through an adapter.`;
   if (unavailable.length === 0) return html`<p class="extra">${servedNote}</p>`;
   const rows = unavailable.slice(0, maxRoutesShown).map(({ route, reason }) => {
     return html`<li><code>${route}</code>${reason && html`<small>${reason}</small>`}</li>`;
@@ -123,11 +133,12 @@ function fact(name: string, value: Html): Html {
 }
 
 function links({ version, contract, guide, successor }: VersionOverview): Html | undefined {
+  const name = segmentOf(version.name);
   const rows = [
     contract &&
-      html`<li><a href="${contract}">OpenAPI contract<span class="visually-hidden"> of ${version.name}</span></a></li>`,
-    guide && html`<li><a href="${guide}">Guide from ${version.name} to ${successor?.name}</a></li>`,
-    version.info && html`<li><a href="${version.info}">About the end of ${version.name}</a></li>`,
+      html`<li><a href="${contract}">OpenAPI contract<span class="visually-hidden"> of ${name}</span></a></li>`,
+    guide && html`<li><a href="${guide}">Guide from ${name} to ${successor?.name}</a></li>`,
+    version.info && html`<li><a href="${version.info}">About the end of ${name}</a></li>`,
   ].filter((row) => row instanceof Html);
   return rows.length > 0 ? html`<ul class="more">${rows}</ul>` : undefined;
 }

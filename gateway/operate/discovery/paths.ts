@@ -1,5 +1,7 @@
 import { extname } from 'node:path';
+import { apiPathOf, baseOfPath, rootBase, segmentOf, servesApi } from '../../config/api.ts';
 import type { Contract, Snapshot, Version } from '../../config/snapshot.ts';
+import { guideNameOfApi } from '../../versions/lifecycle/guide.ts';
 
 /** RFC 9727 §2: always at the root of the host, not below the base path. */
 export const catalogPath = '/.well-known/api-catalog';
@@ -8,22 +10,32 @@ const contractsPrefix = '/contracts/';
 const guidesPrefix = '/guides/';
 const feedsPrefix = '/lifecycle.';
 const feedName = /^(?:ics|atom)$/;
-const guideName = /^v(?:0|[1-9]\d*)-to-v(?:0|[1-9]\d*)(?:\.md)?$/;
+const guideName = /^v(?:0|[1-9]\d*)-to-(?:(.+)-)?v(?:0|[1-9]\d*)(?:\.md)?$/;
 const contractName = /^v(?:0|[1-9]\d*)\.(?:yaml|json)$/;
 
 /**
- * Whether `path` (as received, without its query) belongs to discovery and not to a version. It is called for every request, so most
- * paths are compared without a copy. Similar but invalid names do not match: the gateway answers them with 400 or 404.
+ * Whether `path` (as received, without its query) belongs to discovery and not to a version. Similar but invalid names do not match:
+ * the gateway answers them with 400 or 404.
  */
 export function isDiscovery(path: string, snapshot: Snapshot): boolean {
   if (path === catalogPath) return true;
-  const base = snapshot.gateway.basePath;
-  if (!path.startsWith(base)) return false;
-  if (path.length <= base.length + 1) return path.length === base.length || path.endsWith('/');
-  if (path.startsWith(feedsPrefix, base.length)) return feedName.test(path.slice(base.length + feedsPrefix.length));
-  if (path.startsWith(guidesPrefix, base.length)) return guideName.test(path.slice(base.length + guidesPrefix.length));
-  return (
-    path.startsWith(contractsPrefix, base.length) && contractName.test(path.slice(base.length + contractsPrefix.length))
+  const { basePath } = snapshot.gateway;
+  if (!path.startsWith(basePath)) return false;
+  const base = baseOfPath(path, snapshot);
+  const below = path.slice(basePath.length + base.length);
+  if (below.length <= 1) return below === '' || below === '/';
+  if (below.startsWith(feedsPrefix)) return feedName.test(below.slice(feedsPrefix.length));
+  if (!servesApi(base, snapshot)) return false;
+  if (below.startsWith(guidesPrefix)) return isGuideName(below.slice(guidesPrefix.length), base, snapshot);
+  return below.startsWith(contractsPrefix) && contractName.test(below.slice(contractsPrefix.length));
+}
+
+/** `v1-to-v2`, or `v1-to-orders-v1` if the host has another API with the base `/orders`. */
+function isGuideName(name: string, base: string, { apis }: Snapshot): boolean {
+  const [match, successorApi] = guideName.exec(name) ?? [];
+  if (match === undefined || successorApi === undefined) return match !== undefined;
+  return [...apis.keys()].some(
+    (other) => other !== base && other !== rootBase && guideNameOfApi(other) === successorApi,
   );
 }
 
@@ -55,28 +67,28 @@ export function greaseCurlCommand(
 }
 
 /** All dates as an iCalendar object (RFC 5545), root-relative. */
-export function calendarPath(snapshot: Snapshot): string {
-  return `${snapshot.gateway.basePath}${feedsPrefix}ics`;
+export function calendarPath(apiPath: string): string {
+  return `${apiPath}${feedsPrefix}ics`;
 }
 
 /** All dates as an Atom feed (RFC 4287), root-relative. */
-export function feedPath(snapshot: Snapshot): string {
-  return `${snapshot.gateway.basePath}${feedsPrefix}atom`;
+export function feedPath(apiPath: string): string {
+  return `${apiPath}${feedsPrefix}atom`;
 }
 
-export function indexPath(snapshot: Snapshot): string {
-  return snapshot.gateway.basePath || '/';
+export function indexPath(apiPath: string): string {
+  return apiPath || '/';
 }
 
 /** The file name of a published contract: `v1.yaml`. Undefined without a contract, or if it is not published. */
 export function publishedName(version: Version): string | undefined {
   if (version.contract?.publish !== true) return undefined;
-  return `${version.name}.${isJson(version.contract) ? 'json' : 'yaml'}`;
+  return `${segmentOf(version.name)}.${isJson(version.contract) ? 'json' : 'yaml'}`;
 }
 
 export function contractPath(version: Version, snapshot: Snapshot): string | undefined {
   const name = publishedName(version);
-  return name && `${snapshot.gateway.basePath}${contractsPrefix}${name}`;
+  return name && `${apiPathOf(version.name, snapshot)}${contractsPrefix}${name}`;
 }
 
 /**

@@ -160,7 +160,7 @@ class GatewayProcess {
         (async (client) => {
           const { serving } = this.#running;
           const live = factsWithoutWaiting('', await serving.report(), ownUsagePeriodMs, fleet?.member);
-          return queries.query('ownUsage', serving.current, { client, now: clock.now(), live });
+          return queries.query('ownUsage', serving.current, { ...client, now: clock.now(), live });
         }),
       shadow: (batch) => this.#parts?.features.shadow(batch),
       logs,

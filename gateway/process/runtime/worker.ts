@@ -8,7 +8,7 @@ import type { OtlpBatch } from '../../operate/otlp/batch.ts';
 import { systemClock } from '../../shared/clock.ts';
 import { endProcess } from '../../shared/endProcess.ts';
 import type { RestrictionUpdate } from '../../versions/restrictions/restriction.ts';
-import type { OwnUsageAnswer } from '../../versions/selfService/selfService.ts';
+import type { ClientOfApi, OwnUsageAnswer } from '../../versions/selfService/selfService.ts';
 import { serveInProcess } from './inProcess.ts';
 import type { ServeOptions, Serving, UsageSink } from './serving.ts';
 import type {
@@ -79,7 +79,7 @@ class Worker {
       };
       const ticketKeys = Buffer.from(request.ticketKeys);
       const options = { clock: systemClock, notice, usage, otlp, shadow, logs: true, listen, ticketKeys };
-      const ownUsage = usage && ((client: string) => this.#askOwnUsage(client));
+      const ownUsage = usage && ((client: ClientOfApi) => this.#askOwnUsage(client));
       const snapshot = await fromPlainInSlices(request.snapshot);
       const restrictions = { ...request.restrictions, ...this.#earlyRestrictions };
       const serving = await serveInProcess(snapshot, { ...options, ownUsage, restrictions });
@@ -129,7 +129,7 @@ class Worker {
     return { done: true };
   }
 
-  #askOwnUsage(client: string): Promise<OwnUsageAnswer> {
+  #askOwnUsage(client: ClientOfApi): Promise<OwnUsageAnswer> {
     const { promise, resolve } = Promise.withResolvers<OwnUsageAnswer>();
     this.#lastQuestionNumber += 1;
     this.#ownUsageQuestions.set(this.#lastQuestionNumber, resolve);

@@ -4,7 +4,7 @@ import type { OtlpBatch } from '../../operate/otlp/batch.ts';
 import type { MarkFiles } from '../../usage/ledger/callMarks.ts';
 import type { ServingReport } from '../../usage/observability/report.ts';
 import type { RestrictionUpdate } from '../../versions/restrictions/restriction.ts';
-import type { OwnUsageAnswer } from '../../versions/selfService/selfService.ts';
+import type { ClientOfApi, OwnUsageAnswer } from '../../versions/selfService/selfService.ts';
 import type { PassedCounts } from './serving.ts';
 
 /** From the primary to a worker. The worker answers each request by one `WorkerReply` with the same number. */
@@ -63,8 +63,7 @@ export interface OwnUsageQuestion {
   readonly kind: 'ownUsageQuestion';
   /** The answer has the same number. */
   readonly questionNumber: number;
-  /** The name of the client in the ledger. */
-  readonly client: string;
+  readonly client: ClientOfApi;
 }
 
 /** The spans and durations that this worker has recorded since the last message. */

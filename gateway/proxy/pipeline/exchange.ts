@@ -74,8 +74,8 @@ export type StepOutcome =
   /** The first request that needs modules which are not loaded: they are loaded, and then the steps run again. */
   | { readonly kind: 'loadModules'; readonly load: () => Promise<void> }
   | { readonly kind: 'discovery' }
-  /** `GET /versions/me` */
-  | { readonly kind: 'ownUsage' };
+  /** `GET /versions/me` of the API with this base. */
+  | { readonly kind: 'ownUsage'; readonly base: string };
 
 /** One request and its response. The steps write their results to it. */
 export class Exchange implements Outbound, InFlight {

@@ -1,4 +1,4 @@
-import { baseOf } from '../../config/api.ts';
+import { baseOf, baseOfPath, listedBases, segmentOf, servesApi } from '../../config/api.ts';
 import type { Problem } from '../../problems/problem.ts';
 import { isAtOrBelow, parseRequestTarget, versionId } from '../../routing/requestTarget.ts';
 import { unlistedVersionIn } from '../../usage/counting/routeNames.ts';
@@ -57,9 +57,11 @@ export function isGatewayPath(url: string, { activeSnapshot, isDiscovery }: Gate
 }
 
 /** Whether a target names a version of one of the APIs, configured or not. Other paths may belong to the application. */
-export function namesVersion(originForm: string, { snapshot, segmentsOfIds }: ActiveSnapshot): boolean {
+export function namesVersion(originForm: string, activeSnapshot: ActiveSnapshot): boolean {
+  if (isForVersion(originForm, activeSnapshot)) return true;
+  const { snapshot, segmentsOfIds } = activeSnapshot;
   const id = versionId(originForm, snapshot.gateway.basePath, segmentsOfIds);
-  return id !== '' && snapshot.apis.has(baseOf(id));
+  return id !== '' && servesApi(baseOf(id), snapshot);
 }
 
 /** Runs after `checkMessage`: only a valid message gets an answer with details. */
@@ -69,12 +71,20 @@ export function refuseUnknownVersion(exchange: Exchange): StepOutcome | undefine
   const { snapshot } = activeSnapshot;
   const path = originForm.slice(0, pathEnd);
   if (context.isDiscovery(path, snapshot)) return { kind: 'discovery' };
-  if (context.selfService?.answersPath(path, snapshot)) return { kind: 'ownUsage' };
+  const baseAsked = context.selfService?.baseAskedAt(path, snapshot);
+  if (baseAsked !== undefined) return { kind: 'ownUsage', base: baseAsked };
   const { basePath, publicUrl = '' } = snapshot.gateway;
   const unlisted = context.callMarks && unlistedVersionIn(path, snapshot, activeSnapshot.segmentsOfIds);
   if (unlisted) context.callMarks?.onUnlistedCall(exchange, unlisted.version);
-  const versions = snapshot.sortedVersions.map((version) => ({
-    version: version.name,
+  const base = baseOfPath(path, snapshot);
+  if (!servesApi(base, snapshot)) {
+    const apis = listedBases(snapshot).map((api) => ({ api, href: `${publicUrl}${basePath}${api}` }));
+    const detail = 'The path does not begin with a configured API. `apis` lists them.';
+    return { kind: 'problem', problem: { code: 'UNKNOWN_VERSION', detail, members: { apis } } };
+  }
+  const ownVersions = snapshot.sortedVersions.filter(({ name }) => baseOf(name) === base);
+  const versions = ownVersions.map((version) => ({
+    version: segmentOf(version.name),
     stage: stageOf(version, exchange.now),
     href: `${publicUrl}${basePath}/${version.name}`,
   }));

@@ -113,15 +113,15 @@ function applyOutcome(exchange: Exchange, outcome: StepOutcome | undefined): voi
       answerDiscovery(exchange);
       break;
     case 'ownUsage':
-      void answerOwnUsage(exchange);
+      void answerOwnUsage(exchange, outcome.base);
       break;
   }
 }
 
-async function answerOwnUsage(exchange: Exchange): Promise<void> {
+async function answerOwnUsage(exchange: Exchange, base: string): Promise<void> {
   const { context, activeSnapshot, method, req, now, clientAddress: address } = exchange;
   const { identification } = activeSnapshot;
-  const request = { method, rawHeaders: req.rawHeaders, address, identification, now };
+  const request = { method, rawHeaders: req.rawHeaders, address, identification, base, now };
   // Counted as a request of an unknown client: keys that were not accepted must not fill the ledger with clients.
   exchange.identified = identification.asUnknown;
   const answer = await context.selfService?.answer(request);

@@ -1,3 +1,4 @@
+import { segmentOf } from '../../config/api.ts';
 import { problemMembersAboutEnd } from '../../versions/lifecycle/guide.ts';
 import type { Exchange, StepOutcome } from './exchange.ts';
 
@@ -39,7 +40,10 @@ export function refuseRetired(exchange: Exchange): StepOutcome | undefined {
   activeVersion.requests.lastRefused = now;
   if (isPreflight(exchange)) return preflightAnswer(exchange);
   const { version } = activeVersion;
-  const members = { version: version.name, ...problemMembersAboutEnd(version, exchange.activeSnapshot.snapshot, now) };
+  const members = {
+    version: segmentOf(version.name),
+    ...problemMembersAboutEnd(version, exchange.activeSnapshot.snapshot, now),
+  };
   // A short lifetime, so that a version that is restored is reachable soon. While some client is served, no cache may answer.
   const cacheControl = activeVersion.restrictions?.hasWaiver(now) ? 'no-store' : 'max-age=60';
   return { kind: 'problem', problem: { code: 'VERSION_RETIRED', members, fields: ['Cache-Control', cacheControl] } };

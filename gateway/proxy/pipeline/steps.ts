@@ -1,3 +1,4 @@
+import { segmentOf } from '../../config/api.ts';
 import type { ActiveAdapter } from '../../contracts/adapters/serving/adaptedExchange.ts';
 import type { CompiledRoute } from '../../contracts/adapters/serving/compiledAdapter.ts';
 import type { ActiveGrease } from '../../contracts/grease/greasedExchange.ts';
@@ -82,7 +83,7 @@ function notAdapted({ activeVersion, activeSnapshot, now }: Exchange, reason: st
   const { version, adapter } = activeVersion;
   if (adapter !== undefined) adapter.state.notAdapted += 1;
   const members = {
-    version: version.name,
+    version: segmentOf(version.name),
     reason: reason === '' ? 'The adapter of this version does not list the route.' : reason,
     ...problemMembersAboutEnd(version, activeSnapshot.snapshot, now),
   };

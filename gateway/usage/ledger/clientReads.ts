@@ -96,12 +96,16 @@ export class ClientReads {
   }
 
   /**
-   * The requests of one client to each version and route, without routes on which all its requests failed. Undefined if no backend
-   * has ever answered the client 2xx. The same statements run in both cases, so that their time does not tell which one it is.
+   * The requests of one client to each version and route of one API, without routes on which all its requests failed. Undefined if no
+   * version of the API has ever answered the client 2xx. The same statements run in both cases, so that their time does not tell which one it is.
    */
-  async acceptedUse(client: string, since: number): Promise<readonly AcceptedUse[] | undefined> {
+  async acceptedUse(
+    client: string,
+    since: number,
+    isOfApi: (version: string) => boolean,
+  ): Promise<readonly AcceptedUse[] | undefined> {
     const { inListSql } = this.#database;
-    const versions = await this.#reads.versionIds();
+    const versions = await this.#reads.versionIds(isOfApi);
     const spans = await this.spansWithoutBlocks(since);
     const [acceptedClient] = await this.#database.all<{ id: number }>(
       `SELECT client AS id FROM version_client WHERE version ${inListSql} AND accepted > 0

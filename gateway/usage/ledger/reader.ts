@@ -116,8 +116,12 @@ export class LedgerReader implements UsageQueries {
     await this.#database?.close();
   }
 
-  acceptedUse(client: string, since: number): Promise<readonly AcceptedUse[] | undefined> {
-    return this.#clientReads.acceptedUse(client, since);
+  acceptedUse(
+    client: string,
+    since: number,
+    isOfApi: (version: string) => boolean,
+  ): Promise<readonly AcceptedUse[] | undefined> {
+    return this.#clientReads.acceptedUse(client, since, isOfApi);
   }
 
   async ofRoutes(routes: readonly string[]): Promise<RouteQueries> {

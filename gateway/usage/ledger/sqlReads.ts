@@ -240,10 +240,11 @@ export class SqlReads {
     return (await this.versionIds(version))[0] ?? 0;
   }
 
-  /** The ids of all versions, or only that of `onlyVersion`. */
-  async versionIds(onlyVersion?: string): Promise<number[]> {
+  /** The ids of all versions, of the version with this name, or of those for which a function returns true. */
+  async versionIds(wanted?: string | ((name: string) => boolean)): Promise<number[]> {
     const rows = await this.#database.all<{ id: number; name: string }>('SELECT id, name FROM versions', []);
-    return rows.filter(({ name }) => onlyVersion === undefined || name === onlyVersion).map(({ id }) => id);
+    const isWanted = typeof wanted === 'function' ? wanted : (name: string) => wanted === undefined || name === wanted;
+    return rows.filter(({ name }) => isWanted(name)).map(({ id }) => id);
   }
 
   /** False for a ledger of an earlier release that is not migrated yet: it has no columns for failed requests. */

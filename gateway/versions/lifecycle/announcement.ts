@@ -27,25 +27,29 @@ export interface Announcement {
   readonly documentationLinks: readonly string[];
   /** The versions up to the successor, which is the next major that is not retired; undefined if there is none. */
   readonly chainToSuccessor: VersionChain | undefined;
-  /** The versions from that successor to the latest major. Undefined if the successor is the latest major, or no chain leads there. */
+  /** The versions from that successor to the latest major of its API. Undefined if the successor is that major, or no chain leads there. */
   readonly chainFromSuccessorToLatest: VersionChain | undefined;
 }
 
 /** The announcements of a snapshot at `now`. A version that is active has one only if some of its routes end. */
 export function announcementsAt(snapshot: Snapshot, now: number): ReadonlyMap<Version, Announcement> {
-  const latest = latestVersion(snapshot, now);
+  const latest = new Set([...snapshot.apis.keys()].map((base) => latestVersion(snapshot, base, now)));
   const announcements = new Map<Version, Announcement>();
   const stages = new Map(snapshot.sortedVersions.map((version) => [version, stageOf(version, now)]));
   const chainsToSuccessor = new Map<Version, VersionChain>();
   const chainsToLatest = new Map<Version, VersionChain>();
-  // From the highest major down: successors are higher, so their chains are known already.
-  for (const version of snapshot.sortedVersions.toReversed()) {
+  const done = new Set<Version>();
+  const announce = (version: Version): void => {
+    if (done.has(version)) return;
+    done.add(version);
     const next = nextVersion(version, snapshot);
+    // First the successor, whose chains continue those of this version. In another API, it may have a lower major.
+    if (next) announce(next);
     const chainFromNext = next && (stages.get(next) === 'retired' ? chainsToSuccessor.get(next) : chainEndingAt(next));
     const chainToSuccessor = next && chainFromNext && prependStep(version, next, chainFromNext);
     if (chainToSuccessor) chainsToSuccessor.set(version, chainToSuccessor);
     const chainFromSuccessorToLatest = chainToSuccessor && chainsToLatest.get(chainToSuccessor.lastVersion);
-    if (version === latest) chainsToLatest.set(version, chainEndingAt(version));
+    if (latest.has(version)) chainsToLatest.set(version, chainEndingAt(version));
     else if (chainToSuccessor && chainFromSuccessorToLatest)
       chainsToLatest.set(version, joinChains(chainToSuccessor, chainFromSuccessorToLatest));
     const stage = stages.get(version) ?? 'active';
@@ -60,7 +64,8 @@ export function announcementsAt(snapshot: Snapshot, now: number): ReadonlyMap<Ve
           guidePath(version, chainToSuccessor?.lastVersion, snapshot),
         ),
       );
-  }
+  };
+  for (const version of snapshot.sortedVersions.toReversed()) announce(version);
   return announcements;
 }
 

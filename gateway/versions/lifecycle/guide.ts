@@ -1,3 +1,4 @@
+import { apiPathOf, baseOf, nameIn } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { rfc3339 } from '../../shared/instant.ts';
 import { type PathTable, translatePath } from '../../shared/pathTable.ts';
@@ -9,12 +10,19 @@ type Guided = Pick<Version, 'name' | 'guide' | 'contract'>;
 export function guidePath(
   version: Guided,
   successor: Guided | undefined,
-  { gateway }: Pick<Snapshot, 'gateway'>,
+  host: Pick<Snapshot, 'gateway'>,
 ): string | undefined {
   // Checked here and not when the configuration is loaded: when the successor is retired, another version becomes the successor.
   const arePublished = version.contract?.publish === true && successor?.contract?.publish === true;
   if (!version.guide || !arePublished) return undefined;
-  return `${gateway.basePath}/guides/${version.name}-to-${successor.name}`;
+  const base = baseOf(version.name);
+  const [from, to] = [version.name, successor.name].map((name) => nameIn(base, name).replaceAll('/', '-'));
+  return `${apiPathOf(version.name, host)}/guides/${from}-to-${to}`;
+}
+
+/** What precedes the segment of a successor in another API in the name of a guide, without the hyphen between them. */
+export function guideNameOfApi(base: string): string {
+  return base.slice(1).replaceAll('/', '-');
 }
 
 /** The members of a problem that tell a refused client when the version ends, and where to go. */
@@ -35,12 +43,12 @@ export function problemMembersAboutEnd(
   };
 }
 
-/** The `moved` tables from one version to another, major by major. None if the successors do not lead to `to`. */
+/** The `moved` tables from one version to another, successor by successor. None if the successors do not lead to `to`. */
 export function movedTables(from: Version, to: Version, snapshot: Snapshot): PathTable<string | null>[] {
   const tables: PathTable<string | null>[] = [];
   for (let version = from; version !== to; ) {
     const next = nextVersion(version, snapshot);
-    if (next === undefined || next.major > to.major) return [];
+    if (next === undefined) return [];
     tables.push(version.moved);
     version = next;
   }

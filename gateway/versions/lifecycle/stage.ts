@@ -1,5 +1,5 @@
 import type { AcceptedVersion } from '../../config/acceptedConfig.ts';
-import { nextInApi } from '../../config/api.ts';
+import { baseOf, nextInApi } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { dateText } from '../../shared/instant.ts';
 import { translatePath } from '../../shared/pathTable.ts';
@@ -93,9 +93,11 @@ export function successorOf<Kind extends AcceptedVersion>(
   return next;
 }
 
-/** The highest major that is not retired. */
-export function latestVersion(snapshot: Snapshot, now: number): Version | undefined {
-  return snapshot.sortedVersions.findLast((version) => stageOf(version, now) !== 'retired');
+/** The highest major of an API that is not retired. */
+export function latestVersion(snapshot: Snapshot, base: string, now: number): Version | undefined {
+  return snapshot.sortedVersions.findLast(
+    (version) => baseOf(version.name) === base && stageOf(version, now) !== 'retired',
+  );
 }
 
 /**

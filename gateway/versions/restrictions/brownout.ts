@@ -1,4 +1,4 @@
-import { apiOf } from '../../config/api.ts';
+import { apiOf, segmentOf } from '../../config/api.ts';
 import type { BrownoutWindow } from '../../config/clientRules.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import type { Problem } from '../../problems/problem.ts';
@@ -36,7 +36,7 @@ export class BrownoutScope {
     this.window = window;
     this.key = brownoutKey(name, window);
     this.#sparedClients = new Set(sparedClients);
-    this.#hashSeed = fnv1a(`${name} `, fnvOffset);
+    this.#hashSeed = fnv1a(`${segmentOf(name)} `, fnvOffset);
     this.#hashLimit = clientShare * 2 ** 32;
     this.#contract = contract;
     const keysOf = ({ method, path }: { readonly method: string; readonly path: string }): string[] =>
@@ -132,7 +132,7 @@ function brownoutProblem(
     code: 'VERSION_BROWNOUT',
     ...(status === 503 ? {} : { status }),
     members: {
-      version: version.name,
+      version: segmentOf(version.name),
       ends_at: rfc3339(end),
       next: next === undefined ? null : rfc3339(next.at),
       ...problemMembersAboutEnd(version, snapshot, now),

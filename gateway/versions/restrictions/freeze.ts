@@ -1,3 +1,4 @@
+import { segmentOf } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { rfc3339 } from '../../shared/instant.ts';
 import { problemMembersAboutEnd } from '../lifecycle/guide.ts';
@@ -33,7 +34,7 @@ export class Freeze implements Restriction {
     if (knownClients === undefined || knownClients.has(client) || this.#allowed.has(client) || !canBeNew(client))
       return undefined;
     const members = {
-      version: this.#version.name,
+      version: segmentOf(this.#version.name),
       frozen_since: rfc3339(this.#from),
       ...problemMembersAboutEnd(this.#version, this.#snapshot, now),
     };

@@ -1,3 +1,4 @@
+import { baseOf, nameIn, segmentOf } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { rfc3339 } from '../../shared/instant.ts';
 import { evidenceOf } from '../../usage/callFacts.ts';
@@ -6,24 +7,26 @@ import type { AcceptedUse, UsageQueries } from '../../usage/usageQueries.ts';
 import { type AnnouncedEnd, RouteEnds } from '../lifecycle/announcement.ts';
 import { guidePath } from '../lifecycle/guide.ts';
 import { runningWaivers, stageOf, successorOf } from '../lifecycle/stage.ts';
+import type { ClientOfApi } from './selfService.ts';
 
 export const ownUsagePeriodMs = 30 * 86_400_000;
 const maxRoutes = 200;
 
 /**
- * The JSON of `GET /versions/me`: the versions and routes that one client has called in the last 30 days. Of a version in the stage
+ * The JSON of `GET /versions/me` of an API: its versions and routes that one client has called in the last 30 days. Of a version in the stage
  * active, it lists only routes whose end is announced. A version without listed routes is left out. Earlier calls than `counted_since` may
- * be missing; null: calls of the whole period may be missing. Undefined: no backend has ever accepted the client. `now`: epoch ms.
+ * be missing; null: calls of the whole period may be missing. Undefined: no backend of the API has ever accepted the client. The acceptance by another API does not count: an API
+ * may answer 2xx to any key. `now`: epoch ms.
  */
 export async function ownUsage(
   queries: Pick<UsageQueries, 'acceptedUse' | 'coverage' | 'problem'>,
   snapshot: Snapshot,
-  client: string,
+  { client, base }: ClientOfApi,
   now: number,
   live: LiveFacts,
 ): Promise<string | undefined> {
   const since = Math.floor((now - ownUsagePeriodMs) / 1000) * 1000;
-  const acceptedUses = await queries.acceptedUse(client, since);
+  const acceptedUses = await queries.acceptedUse(client, since, (version) => baseOf(version) === base);
   if (acceptedUses === undefined) return undefined;
   const byVersion = Map.groupBy(acceptedUses, ({ version }) => version);
   const versions = snapshot.sortedVersions.flatMap((version) => {
@@ -66,11 +69,14 @@ function versionJson(
   const successor = successorOf(version, snapshot, now);
   const guide = guidePath(version, successor, snapshot);
   return {
-    version: version.name,
+    version: segmentOf(version.name),
     stage: waiver ? 'sunset' : stageOf(version, now),
     deprecation: rfc3339(version.deprecation),
     sunset: rfc3339(waiver?.until ?? version.sunset),
-    successor: successor && { name: successor.name, url: `${publicUrl}${basePath}/${successor.name}` },
+    successor: successor && {
+      name: nameIn(baseOf(version.name), successor.name),
+      url: `${publicUrl}${basePath}/${successor.name}`,
+    },
     guide: guide && publicUrl + guide,
     info: version.info,
     requests: uses.reduce((sum, { requests }) => sum + requests, 0),

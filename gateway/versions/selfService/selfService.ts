@@ -1,3 +1,4 @@
+import { baseOfPath, servesApi } from '../../config/api.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { Problem } from '../../problems/problem.ts';
 import { networkOf } from '../../shared/network.ts';
@@ -20,8 +21,15 @@ export type OwnUsageAnswer =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'failed' };
 
-/** Asks the process that reads the ledger about a client. `client`: its name in the ledger. */
-export type AskOwnUsage = (client: string) => Promise<OwnUsageAnswer>;
+/** Asks the process that reads the ledger about a client of one API. */
+export type AskOwnUsage = (client: ClientOfApi) => Promise<OwnUsageAnswer>;
+
+export interface ClientOfApi {
+  /** Its name in the ledger. */
+  readonly client: string;
+  /** Of the API. */
+  readonly base: string;
+}
 
 /** A request to `/versions/me`. */
 interface OwnUsageRequest {
@@ -30,6 +38,8 @@ interface OwnUsageRequest {
   /** The address of the client, not of a proxy in between. */
   readonly address: string;
   readonly identification: ClientIdentification;
+  /** Of the API that is asked. */
+  readonly base: string;
   /** Epoch ms. */
   readonly now: number;
 }
@@ -54,21 +64,24 @@ export class SelfService {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Whether requests to this path are answered here. */
-  answersPath(requestPath: string, { gateway: { basePath, selfService } }: Snapshot): boolean {
-    return selfService === 'on' && requestPath === basePath + ownUsagePath;
+  /** The base of the API about which requests to this path ask. Undefined: they are not answered here. */
+  baseAskedAt(requestPath: string, snapshot: Snapshot): string | undefined {
+    const { basePath, selfService } = snapshot.gateway;
+    if (selfService !== 'on' || !requestPath.endsWith(ownUsagePath)) return undefined;
+    const base = baseOfPath(requestPath, snapshot);
+    return requestPath === basePath + base + ownUsagePath && servesApi(base, snapshot) ? base : undefined;
   }
 
   /** The body of the answer, as JSON, or the problem. */
   async answer(request: OwnUsageRequest): Promise<string | Problem> {
-    const { method, rawHeaders, address, identification, now } = request;
+    const { method, rawHeaders, address, identification, base, now } = request;
     if (method !== 'GET' && method !== 'HEAD') return { code: 'METHOD_NOT_ALLOWED', fields: ['Allow', 'GET, HEAD'] };
     const client = identification.clientBySecret(rawHeaders);
     if (client === undefined) return notAccepted;
     if (!this.#admit(networkOf(address), now)) return tooManyQuestions(windowMs - (now % windowMs));
     if (this.#pending >= maxPending) return unanswered;
     this.#pending += 1;
-    const pendingAnswer = this.#ask(client).catch((): OwnUsageAnswer => ({ kind: 'failed' }));
+    const pendingAnswer = this.#ask({ client, base }).catch((): OwnUsageAnswer => ({ kind: 'failed' }));
     void pendingAnswer.then(() => {
       this.#pending -= 1;
     });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { rootBase } from '../../../gateway/config/api.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import { overviewOf } from '../../../gateway/operate/discovery/overview.ts';
 import { axisOf, timeline } from '../../../gateway/operate/discovery/page.ts';
@@ -86,7 +87,7 @@ describe('the timeline of a version', () => {
     ['retired without dates', { retired: true }, ['in-service 0–50']],
   ])('%s', (_name, route, expected) => {
     const snapshot = snapshotFrom({ routes: { '/v1': route, '/v2': { ...span, upstream }, '/v3': upstream } });
-    const overview = overviewOf(snapshot, now);
+    const overview = overviewOf(snapshot, rootBase, now);
     const [version, axis] = [overview.versions[0], axisOf(overview)];
     if (!version || !axis) throw new Error('there is no version or no date');
     const bars = timeline(version, axis, now)

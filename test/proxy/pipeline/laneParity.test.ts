@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { otherRequests, plainRequests } from '../../http1/requestCorpus.ts';
 import { randomHeads } from '../../http1/responseHeads.ts';
+import { anonymous } from '../../support/anonymous.ts';
 import { type Answer, answer, startBackend } from '../../support/backend.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startTestGateway } from '../../support/gateway.ts';
@@ -35,14 +36,6 @@ async function seen(mode: 'auto' | 'off', script: Answer, talk: (client: RawClie
   await talk(client);
   await client.closed();
   return { client: anonymous(received, port), backend: anonymous(backend.bytes, port) };
-}
-
-function anonymous(text: string, port: number): string {
-  return text
-    .replace(/^(date|x-request-id|traceparent): .*$/gim, '$1: …')
-    .replace(/version-gateway-[0-9a-f]{12}/g, 'gateway')
-    .replace(/"request_id":"[^"]*"/g, '"request_id":"…"')
-    .replaceAll(String(port), 'PORT');
 }
 
 async function expectParity(script: Answer, talk: (client: RawClient) => unknown): Promise<Seen> {

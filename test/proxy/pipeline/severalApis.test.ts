@@ -1,9 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
+import { DataPlane } from '../../../gateway/process/runtime/dataPlane.ts';
 import { startGateway } from '../../../gateway/process/runtime/gateway.ts';
+import { isGatewayPath } from '../../../gateway/proxy/pipeline/findVersion.ts';
 import { answer, startBackend } from '../../support/backend.ts';
 import { fastLane } from '../../support/gateway.ts';
-import { hostOf } from '../../support/hostOf.ts';
+import { hostOf, withoutRoot } from '../../support/hostOf.ts';
 import { ask, get } from '../../support/rawClient.ts';
 import { valuesOf } from '../../support/response.ts';
 
@@ -93,5 +95,70 @@ describe.each(['/', '/api'])('several APIs below %s', (basePath) => {
       `${below}/shop/pay/v1/x`,
       `${below}/shop/pay/v1/v2/x`,
     ]);
+  });
+});
+
+const api = (routes: object, gateway: object = {}) =>
+  snapshotFrom({ routes: routes as Record<string, unknown>, gateway: { ...listening, ...gateway } });
+
+it.each(['/', '/api'])('a path of no API below %s is answered with the listed APIs', async (basePath) => {
+  const gateway = { base_path: basePath, self_service: 'on' };
+  const one = api({ '/v1': 'http://127.0.0.1:1' }, gateway);
+  const host = withoutRoot(hostOf(one, { '/orders': one, '/shop/pay': one }));
+  const running = await startGateway(host);
+  onTestFinished(() => running.close());
+  const below = basePath === '/' ? '' : basePath;
+  const members = async (path: string) => JSON.parse((await ask(running.port, get(path))).body);
+  for (const path of [
+    '/v1/x',
+    '/x',
+    '/shop',
+    '/ordersx/v1',
+    '/versions/me',
+    '/contracts/v1.yaml',
+    '/guides/v1-to-v2',
+  ]) {
+    const { code, apis, versions } = await members(below + path);
+    expect([code, versions]).toEqual(['UNKNOWN_VERSION', undefined]);
+    expect(apis).toEqual([
+      { api: '/orders', href: `${below}/orders` },
+      { api: '/shop/pay', href: `${below}/shop/pay` },
+    ]);
+  }
+  expect((await members(`${below}/shop/pay/v2`)).versions).toEqual([
+    { version: 'v1', stage: 'active', href: `${below}/shop/pay/v1` },
+  ]);
+});
+
+describe('of the paths of an application around it, a gateway answers', () => {
+  const one = api({ '/v1': 'http://127.0.0.1:1' });
+  const host = hostOf(one, { '/orders': one, '/shop/pay': one });
+  it.each([
+    ['/orders/v1/x', true, true],
+    ['/orders/v2-released', true, true],
+    ['/shop/pay/v9', true, true],
+    ['/orders', true, true],
+    ['/orders/contracts/v1.yaml', true, true],
+    ['/orders/guides/v1-to-shop-pay-v1', true, true],
+    ['/orders/guides/v1-to-shop-v1', false, false],
+    ['/shop/pay/lifecycle.ics', true, true],
+    ['/blog/v2-released', false, false],
+    ['/shop/v1', false, false],
+    ['/shop/pay/x/v1', false, false],
+    ['/shop', false, false],
+    ['/orders/x', false, false],
+    // The API at the root has these paths only if it has versions.
+    ['/v2-released', true, false],
+    ['/contracts/v1.yaml', true, false],
+    // The pages of the host.
+    ['/', true, true],
+    ['/lifecycle.atom', true, true],
+  ])('%s: %s, and %s without an API at the root', (path, expected, expectedWithoutRoot) => {
+    const answers = [host, withoutRoot(host)].map((snapshot) => {
+      const dataPlane = new DataPlane(snapshot, { discovery: () => () => {} });
+      onTestFinished(() => dataPlane.close());
+      return isGatewayPath(path, dataPlane.context);
+    });
+    expect(answers).toEqual([expected, expectedWithoutRoot]);
   });
 });

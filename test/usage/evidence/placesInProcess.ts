@@ -323,7 +323,7 @@ async function yesesOfEvents({ snapshot, ledger, state, now }: Asked): Promise<Y
 async function yesesOfSelfService({ gateway, snapshot, ledger, now }: Asked): Promise<Yes[]> {
   const client = 'x-client-id:a';
   const live = factsWithoutWaiting('', await gateway.sources.report(), ownUsagePeriodMs, undefined);
-  const answer = await ledger.query('ownUsage', snapshot, { client, now, live });
+  const answer = await ledger.query('ownUsage', snapshot, { client, base: rootBase, now, live });
   if (answer.kind !== 'known') return [];
   const { counted_since, versions } = JSON.parse(answer.body) as {
     readonly counted_since: string | null;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { rootBase } from '../../../gateway/config/api.ts';
 import {
   adaptedVersions,
   counterpart,
@@ -127,7 +128,9 @@ describe('the latest version', () => {
     ['below a version that is gone', { '/v1': {}, '/v2': goneAtNow }, 'v1'],
     ['a deprecated one, when it is the highest', { '/v1': {}, '/v2': sunsetAtNow }, 'v2'],
     ['none, when all are retired', { '/v1': retired, '/v2': goneAtNow }, undefined],
-  ])('is %s', (_name, routes, expected) => expect(latestVersion(snapshotOf(routes), now)?.name).toBe(expected));
+  ])('is %s', (_name, routes, expected) =>
+    expect(latestVersion(snapshotOf(routes), rootBase, now)?.name).toBe(expected),
+  );
 });
 
 const moved = {

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { rootBase } from '../../../gateway/config/api.ts';
 import { ClientIdentification } from '../../../gateway/usage/counting/identification.ts';
 import { type OwnUsageAnswer, SelfService } from '../../../gateway/versions/selfService/selfService.ts';
 
@@ -7,12 +8,12 @@ const minute = 60_000;
 const identification = new ClientIdentification([{ by: 'header', name: 'x-api-key' }], 'salt');
 
 function requestFrom(address: string, key: string, now = minute) {
-  return { method: 'GET', rawHeaders: ['X-Api-Key', key], address, identification, now };
+  return { method: 'GET', rawHeaders: ['X-Api-Key', key], address, identification, base: rootBase, now };
 }
 
 function serviceWith(answer: () => Promise<OwnUsageAnswer>, timeoutMs?: number) {
   const asked: string[] = [];
-  const service = new SelfService((client) => {
+  const service = new SelfService(({ client }) => {
     asked.push(client);
     return answer();
   }, timeoutMs);

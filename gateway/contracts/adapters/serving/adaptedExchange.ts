@@ -243,7 +243,7 @@ export class ActiveAdapter {
     const backendVersion = snapshot.versions.get(settings.from);
     const templates = version.contract?.paths.entries().map(([template]) => template) ?? [];
     this.state = state;
-    this.#version = version.name;
+    this.#version = segmentOf(version.name);
     this.#adapter = state.adapterFor({
       settings,
       hash: settings.derivedFromContracts?.hash ?? hashOf(settings),

@@ -201,7 +201,7 @@ const answers: {
     return version && window && estimateBrownout(queries, snapshot, version, window, now, live);
   },
 
-  ownUsage: async (queries, snapshot, { client, now, live }) => {
+  ownUsage: async (queries, snapshot, { now, live, ...client }) => {
     const body = await ownUsage(queries, snapshot, client, now, live);
     if (queries.problem !== undefined) return { kind: 'failed' };
     return body === undefined ? { kind: 'unknown' } : { kind: 'known', body };

@@ -14,7 +14,7 @@ import type { PlanQuery } from '../../../versions/plan/plan.ts';
 import type { BrownoutEstimate } from '../../../versions/restrictions/brownoutConditions.ts';
 import type { FreezeClients, FreezeQuery, FreezeStatus } from '../../../versions/restrictions/knownClients.ts';
 import type { LiveState } from '../../../versions/retirement/liveFacts.ts';
-import type { OwnUsageAnswer } from '../../../versions/selfService/selfService.ts';
+import type { ClientOfApi, OwnUsageAnswer } from '../../../versions/selfService/selfService.ts';
 import type { StoreMemory } from '../../fleet/membership.ts';
 import type { NotifyEvent } from '../../notify/events.ts';
 import type { AdminApi, AdminProblem } from '../adminApi.ts';
@@ -76,8 +76,8 @@ export interface LedgerQueryParams {
   };
   /** The clients that call deprecated versions for the first time or again. */
   readonly clientEvents: { readonly now: number; readonly state: LiveState };
-  /** `GET /versions/me` of the client with this name in the ledger. */
-  readonly ownUsage: { readonly client: string; readonly now: number; readonly live: LiveFacts };
+  /** `GET /versions/me` of a client of an API. */
+  readonly ownUsage: ClientOfApi & { readonly now: number; readonly live: LiveFacts };
   /** For the reload guard: the use of each version since an instant. */
   readonly recentUse: {
     readonly since: number;
