@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { receiversOf } from '../../../gateway/config/api.ts';
+import { apiOf, receiversOf, rootApi } from '../../../gateway/config/api.ts';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
 import { receiverKeyOf } from '../../../gateway/operate/notify/delivery.ts';
 import { digestEvent } from '../../../gateway/operate/notify/ledgerEvents.ts';
@@ -46,7 +46,11 @@ it('sends an event to the receivers of its API, and those of the root, once', as
   ];
   // /orders has inherited both receivers of the root, and /pay names one of /orders.
   const host = await hostWith({ root: [root, shared], orders: [root, shared, orders], pay: [orders, pay] });
-  const running = await startGateway(host);
+  // It also names one of the root, with other settings.
+  const [ofPay, ofRoot] = [apiOf('pay/v1', host), rootApi(host)];
+  const again = ofRoot.notify.slice(0, 1).map((one) => ({ ...one, digest: 'off' as const }));
+  const apis = new Map(host.apis).set('/pay', { ...ofPay, notify: [...ofPay.notify, ...again] });
+  const running = await startGateway({ ...host, apis });
   onTestFinished(() => running.close());
   await eventually(() => {
     expect(eventsAt(root)).toEqual(['orders/v1 /orders', 'pay/v1 /pay', 'v1 undefined']);
