@@ -192,10 +192,14 @@ export class Notifier {
     const digestApis = new Set(notify.filter(({ digest }) => digest === 'weekly').map(({ api }) => api));
     const monday = digestApis.size > 0 ? digestDue(now) : undefined;
     if (monday !== undefined && monday !== this.#digestMonday) {
-      const found = await Array.fromAsync(digestApis, (api) => weeklyDigest(monday, now, api).catch(() => undefined));
-      const digests = found.filter((one) => one !== undefined);
-      events.push(...digests);
-      if (digests.length === digestApis.size) this.#digestMonday = monday;
+      let isWhole = true;
+      for (const api of digestApis) {
+        const digest = await weeklyDigest(monday, now, api).catch(() => undefined);
+        if (digest) events.push(digest);
+        else isWhole = false;
+      }
+      // Those that are found again are known to the queue.
+      if (isWhole) this.#digestMonday = monday;
     }
     return events;
   }
