@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { BrownoutSettings } from './clientRules.ts';
 import type { NotifyReceiver } from './notifySettings.ts';
 
@@ -173,9 +174,25 @@ export function ignoredClientsOf({ apis }: Host<Pick<Api, 'base' | 'retire'>>): 
   return [...new Set(ignored)];
 }
 
-/** The receivers of all APIs. */
-export function receiversOf({ apis }: Host<Api>): NotifyReceiver[] {
-  return [...apis.values()].flatMap(({ notify }) => notify);
+/** The receivers of all APIs, each once. Those of the root are first. An API inherits them, and they are not its own. */
+export function receiversOf(host: Host<Api>): ApiReceiver[] {
+  const { notify: ofAll } = rootApi(host);
+  const others = [...host.apis.values()].filter(({ base }) => base !== rootBase);
+  const ofOthers = others.flatMap(({ base, notify }) =>
+    notify.filter((one) => !ofAll.some((root) => isDeepStrictEqual(one, root))).map((one) => ({ ...one, api: base })),
+  );
+  return [...ofAll, ...ofOthers];
+}
+
+/** A receiver, and whose it is. */
+export interface ApiReceiver extends NotifyReceiver {
+  /** The base of its API. Undefined: it is one of the root, and gets the events of all APIs. */
+  readonly api?: string;
+}
+
+/** The API of a version in metrics, log lines, spans and events, which do not name the root. Undefined: the root. */
+export function namedApiOf(version: string): string | undefined {
+  return baseOf(version) || undefined;
 }
 
 /** What stands for all versions of an API where the id of a version may stand: `orders/`; '' for the API at the root, and for all APIs. */

@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
+import type { ApiReceiver } from '../../config/api.ts';
 import type { NotifyReceiver } from '../../config/notifySettings.ts';
 import { type HttpAnswer, HttpClient, HttpFailure, httpUses } from '../../shared/httpClient.ts';
 import { packageVersion } from '../../shared/packageFiles.ts';
@@ -16,9 +17,15 @@ export const longestPauseMs = 1.2 * hourMs;
 /** An event that is still not accepted after this time is given up. */
 export const giveUpMs = 24 * hourMs;
 
-/** The key of a receiver in the queue. It reveals neither the path nor the query of the URL. */
-export function receiverKeyOf({ url, format }: Pick<NotifyReceiver, 'url' | 'format'>): string {
-  return createHash('sha256').update(`${format} ${url}`).digest('hex').slice(0, 16);
+/**
+ * The key of a receiver in the queue. It reveals neither the path nor the query of the URL. Two APIs may send to one URL, and each has
+ * its own events and limits, so the key contains the API.
+ */
+export function receiverKeyOf({ url, format, api }: Pick<ApiReceiver, 'url' | 'format' | 'api'>): string {
+  return createHash('sha256')
+    .update(api === undefined ? `${format} ${url}` : `${format} ${url} ${api}`)
+    .digest('hex')
+    .slice(0, 16);
 }
 
 /** The part of the URL that may be shown. */

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NotifyReceiver } from '../../config/notifySettings.ts';
+import type { ApiReceiver } from '../../config/api.ts';
 import type { Clock } from '../../shared/clock.ts';
 import type { Instant } from '../../shared/instant.ts';
 import { OutageNotices } from '../../shared/outage.ts';
 import { inWholeUnits, messageOf, printableExcerpt } from '../../shared/text.ts';
 import { giveUpMs, hostOf, longestPauseMs, pauseAfter, receiverKeyOf, WebhookSender } from './delivery.ts';
-import type { NotifyEvent } from './events.ts';
+import { isAddressedTo, type NotifyEvent } from './events.ts';
 import { maxWaiting, NotifyQueue, type QueuedEvent } from './queue.ts';
 
 const maxEventsInStatus = 20;
@@ -14,7 +14,8 @@ const maxUnqueuedEvents = 500;
 const maxQueuedIds = 10_000;
 
 export interface DispatcherSettings {
-  readonly receivers: readonly NotifyReceiver[];
+  /** Those of the root are first. */
+  readonly receivers: readonly ApiReceiver[];
   /** The file of the queue. */
   readonly file: string;
   /** Undefined: this gateway is not part of a fleet. */
@@ -59,7 +60,7 @@ export type NotifyReport =
 type QueueKind = 'file' | 'memory' | 'store';
 
 interface ReceiverState {
-  receiver: NotifyReceiver;
+  receiver: ApiReceiver;
   readonly failureNotices: OutageNotices;
   readonly droppedNotices: OutageNotices;
   /** By queue: the last result, if the queue could not record it yet. */
@@ -180,8 +181,12 @@ export class Dispatcher {
 
   async #addForReceivers(kind: QueueKind, event: NotifyEvent): Promise<'queued' | 'failed' | 'dropped'> {
     let isDropped = false;
+    // If an API names a receiver of the root, the root has sent the event to it already.
+    const addresses = new Set<string>();
     for (const [key, { receiver, droppedNotices }] of this.#stateByReceiver) {
-      if (!isWanted(event, receiver)) continue;
+      const address = `${receiver.format} ${receiver.url}`;
+      if (!isWanted(event, receiver) || addresses.has(address)) continue;
+      addresses.add(address);
       const host = hostOf(receiver);
       const whyNotQueued = await this.#addTo(kind, event, key);
       if (whyNotQueued === 'failed') return 'failed';
@@ -303,7 +308,10 @@ function isPaused({ pausedUntil }: ReceiverState, now: number): boolean {
   return now < pausedUntil && pausedUntil - now <= longestPauseMs;
 }
 
-function isWanted({ type }: NotifyEvent, { events, digest }: NotifyReceiver): boolean {
+function isWanted(event: NotifyEvent, receiver: ApiReceiver): boolean {
+  const { type } = event;
+  const { events, digest } = receiver;
+  if (!isAddressedTo(event, receiver)) return false;
   return type === 'digest' ? digest === 'weekly' : events.some((one) => one === type);
 }
 

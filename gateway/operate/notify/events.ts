@@ -1,4 +1,4 @@
-import { apiOf } from '../../config/api.ts';
+import { type ApiReceiver, apiOf, namedApiOf } from '../../config/api.ts';
 import type { NotifyReceiver } from '../../config/notifySettings.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import type { Document, Section } from '../../shared/document.ts';
@@ -24,6 +24,44 @@ export const maxEventsPerGroup = 10;
 type ConfiguredType = NotifyReceiver['events'][number];
 export type NotifyEventType = ConfiguredType | 'digest' | 'test';
 
+/**
+ * Whose receivers get an event. Those of the root get the events of all APIs; other receivers get `version` if the version belongs to
+ * their API, and `digest` if it is the one of their API. `host`: only those of the root.
+ */
+const audiences: Readonly<Record<NotifyEventType, 'version' | 'digest' | 'host'>> = {
+  // The owners of the version have set the dates, and can move them.
+  deprecation: 'version',
+  'sunset-90d': 'version',
+  'sunset-30d': 'version',
+  'sunset-7d': 'version',
+  brownout: 'version',
+  // The clients of a version are the business of its API, and of no other one.
+  'new-client': 'version',
+  'came-back': 'version',
+  // The version is worse off since an edit, whoever made it.
+  'lost-requests': 'version',
+  // All APIs share the ledger, and only its operator can mend it.
+  'ledger-problem': 'host',
+  // The one of the root is about the whole host; it would show each API the clients of the others.
+  digest: 'digest',
+  // A test goes to all receivers without the queue.
+  test: 'host',
+};
+
+/** Whether a receiver gets events about this API. Whether it asked for their type is not considered. */
+export function isAddressedTo({ type, api }: Pick<NotifyEvent, 'type' | 'api'>, receiver: Pick<ApiReceiver, 'api'>) {
+  if (audiences[type] === 'digest' || receiver.api !== undefined) return receiver.api === api;
+  return true;
+}
+
+/** The event with the API of its version, unless that is the root. */
+export function withApi(event: NotifyEvent): NotifyEvent {
+  const version = event.data['version'];
+  if (audiences[event.type] !== 'version' || typeof version !== 'string') return event;
+  const api = namedApiOf(version);
+  return api === undefined ? event : { ...event, api, data: { ...event.data, api } };
+}
+
 /** An event that receivers are notified of, as plain data. Instants in epoch ms; texts are safe to print. */
 export interface NotifyEvent extends Pick<Document, 'title'> {
   readonly sections: readonly Section[];
@@ -38,6 +76,8 @@ export interface NotifyEvent extends Pick<Document, 'title'> {
   readonly keepUntil: number;
   /** Events of one group share a limit: at most `maxEventsPerGroup` are queued. */
   readonly group?: string;
+  /** The base of the API that the event is about. Undefined: the root, or the whole host. */
+  readonly api?: string;
   /** True if other gateways of the fleet cannot know of it. */
   readonly isOfOneGateway?: boolean;
 }

@@ -1,4 +1,4 @@
-import { apiOf } from '../../config/api.ts';
+import { apiOf, baseOf } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import type { Section } from '../../shared/document.ts';
 import { dayText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
@@ -35,6 +35,8 @@ export interface DigestQuery {
   readonly now: number;
   /** The day of a weekly digest. Its id contains the day, so it is the same on every gateway. Undefined: not a weekly digest. */
   readonly monday?: number | undefined;
+  /** The digest has only the versions of this API. Undefined: those of the whole host. */
+  readonly api?: string | undefined;
 }
 
 /**
@@ -42,20 +44,22 @@ export interface DigestQuery {
  * be read.
  */
 export async function digestEvent(query: DigestQuery): Promise<NotifyEvent | undefined> {
-  const { snapshot, queries, since, now, monday } = query;
-  const { sortedVersions } = snapshot;
+  const { snapshot, queries, since, now, monday, api } = query;
+  const { versions } = snapshot;
+  const isOfApi = (version: string): boolean => api === undefined || (versions.has(version) && baseOf(version) === api);
+  const sortedVersions = snapshot.sortedVersions.filter(({ name }) => isOfApi(name));
   const ending = sortedVersions.filter((version) => isEnding(version, now));
   const versionDigests = await Array.fromAsync(ending, (version) => versionDigest(version, query));
   const brownouts = (await Array.fromAsync(sortedVersions, ({ name }) => decidedBrownouts(name, queries))).flat();
   const totals = await queries.requests(since);
   if (queries.problem !== undefined) return undefined;
-  const requests = totals.reduce((sum, one) => sum + one.requests, 0);
+  const requests = totals.filter(({ version }) => isOfApi(version)).reduce((sum, one) => sum + one.requests, 0);
   const evidence = await evidenceOf(
     queries,
     { version: undefined, now, quiet: now - since, since },
     liveFactsOfAll(query),
   );
-  const allDates = datesOf(snapshot, now, brownouts);
+  const allDates = datesOf({ ...snapshot, sortedVersions }, now, brownouts);
   const nextDates = allDates.filter(({ at }) => at > now);
   const isReached = ({ at }: { readonly at: number }): boolean => at > since && at <= now;
   const datesReached = [...allDates, ...brownouts].filter(isReached).sort((a, b) => a.at - b.at);
@@ -63,10 +67,11 @@ export async function digestEvent(query: DigestQuery): Promise<NotifyEvent | und
   const period = since > 0 ? `${dayText(since)} to ${dayText(now)}` : `until ${dayText(now)}`;
   const noDeprecation = ending.length === 0 ? ' No version is deprecated.' : '';
   return {
-    id: `digest ${monday === undefined ? now : dayText(monday)}`,
+    id: `digest ${monday === undefined ? now : dayText(monday)}${api === undefined ? '' : ` ${api}`}`,
     type: 'digest',
     at: now,
-    title: `API versions, ${period}`,
+    ...(api !== undefined && { api }),
+    title: `${api === undefined ? 'API versions' : `API versions of ${api}`}, ${period}`,
     sections: [
       {
         lines: [
@@ -83,6 +88,7 @@ export async function digestEvent(query: DigestQuery): Promise<NotifyEvent | und
     ],
     data: {
       ...(query.gateway && gatewayFields(query.gateway)),
+      ...(api !== undefined && { api }),
       since: isoTextOrNull(since),
       until: isoTextOrNull(now),
       covered_since: isoTextOrNull(evidence.coveredSince),

@@ -23,6 +23,7 @@ import {
   ledgerProblemEvent,
   lostRequestsEvents,
   type NotifyEvent,
+  withApi,
 } from './events.ts';
 
 const checkEveryMs = 10_000;
@@ -57,8 +58,8 @@ export interface NotifierOptions {
   readonly clientEvents: (now: number) => Promise<readonly NotifyEvent[]>;
   /** This gateway, which is named in every event. */
   readonly gateway: () => AnsweringGateway;
-  /** The digest of the week that ends on `monday`; undefined: the ledger cannot be read. */
-  readonly weeklyDigest: (monday: number, now: number) => Promise<NotifyEvent | undefined>;
+  /** The digest of the week that ends on `monday`; undefined: the ledger cannot be read. `api`: of this API; undefined: of the host. */
+  readonly weeklyDigest: (monday: number, now: number, api: string | undefined) => Promise<NotifyEvent | undefined>;
 }
 
 /**
@@ -149,7 +150,7 @@ export class Notifier {
       const events = await this.#findEvents();
       this.#thread.start();
       const fields = gatewayFields(this.#options.gateway());
-      const named = events.map((event) => ({ ...event, data: { ...fields, ...event.data } }));
+      const named = events.map(withApi).map((event) => ({ ...event, data: { ...fields, ...event.data } }));
       if (events.length > 0 && !this.#thread.send({ kind: 'events', events: named })) this.#findAllAgain();
       this.#checkNotices.recovered('events are found again.');
     } catch (error) {
@@ -188,13 +189,17 @@ export class Notifier {
       // If the ledger does not answer, it is asked again after `clientsEveryMs`.
       events.push(...(await clientEvents(now).catch(() => [])));
     }
-    const monday = notify.some(({ digest }) => digest === 'weekly') ? digestDue(now) : undefined;
+    const digestApis = new Set(notify.filter(({ digest }) => digest === 'weekly').map(({ api }) => api));
+    const monday = digestApis.size > 0 ? digestDue(now) : undefined;
     if (monday !== undefined && monday !== this.#digestMonday) {
-      const digest = await weeklyDigest(monday, now).catch(() => undefined);
-      if (digest) {
-        events.push(digest);
-        this.#digestMonday = monday;
+      let isWhole = true;
+      for (const api of digestApis) {
+        const digest = await weeklyDigest(monday, now, api).catch(() => undefined);
+        if (digest) events.push(digest);
+        else isWhole = false;
       }
+      // Those that are found again are known to the queue.
+      if (isWhole) this.#digestMonday = monday;
     }
     return events;
   }

@@ -1,3 +1,4 @@
+import { namedApiOf } from '../../config/api.ts';
 import type { ExchangeRecord } from '../../usage/observability/exchangeRecord.ts';
 import type { Stage } from '../../versions/lifecycle/stage.ts';
 import { errorTypeOf, methodAttribute, noResponse } from './semantics.ts';
@@ -126,6 +127,7 @@ function attributesOf(
   route: string | undefined,
   errorType: string | undefined,
 ): DurationRow['attributes'] {
+  const api = namedApiOf(version);
   return {
     'http.request.method': methodAttribute(method),
     'url.scheme': scheme,
@@ -133,6 +135,7 @@ function attributesOf(
     ...(route === undefined ? {} : { 'http.route': route }),
     ...(errorType === undefined ? {} : { 'error.type': errorType }),
     ...(version === '' ? {} : { 'version_gateway.version': version }),
+    ...(api === undefined ? {} : { 'version_gateway.api': api }),
     ...(stage === undefined ? {} : { 'version_gateway.stage': stage }),
   };
 }

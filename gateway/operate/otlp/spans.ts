@@ -1,6 +1,7 @@
 import { type Attributes, createTraceState, type HrTime, SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import type { Resource } from '@opentelemetry/resources';
+import { namedApiOf } from '../../config/api.ts';
 import { networkOf } from '../../shared/network.ts';
 import type { AttemptRecord } from '../../usage/observability/exchangeRecord.ts';
 import { redactPath, redactQuery } from '../../usage/observability/redact.ts';
@@ -144,6 +145,7 @@ function methodAttributes({ method }: SpanRow): Attributes {
 function gatewayAttributes({ version, stage, span: { successor } }: SpanRow): Attributes {
   return {
     'version_gateway.version': version || undefined,
+    'version_gateway.api': namedApiOf(version),
     'version_gateway.stage': stage,
     'version_gateway.successor': successor,
   };

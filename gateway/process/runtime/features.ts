@@ -216,9 +216,9 @@ function notifyFeature(host: FeatureHost, brownouts: BrownoutControl, editWatch:
             const query = { now, state: await askAboutAll(serving.current) };
             return (await queries?.query('clientEvents', serving.current, query)) ?? [];
           },
-          weeklyDigest: async (monday, now) => {
+          weeklyDigest: async (monday, now, api) => {
             const state = await askAboutAll(serving.current);
-            const query = { since: now - weekMs, monday, state, gateway: identity(), now };
+            const query = { since: now - weekMs, monday, state, gateway: identity(), now, api };
             return queries?.query('digest', serving.current, query);
           },
         });

@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import { namedApiOf } from '../../config/api.ts';
 import { type MetricKind, type MetricName, metricTable } from './metricTable.ts';
 
 /** One metric with its values, as plain data that can be sent between processes. */
@@ -25,10 +26,16 @@ export async function metricsType(): Promise<string> {
   return (await promClient()).prometheusContentType;
 }
 
-/** A metric of the table. Values of several processes are added. */
+/** A metric of the table. Values of several processes are added. A version of an API below the root gets the label `api`, too. */
 export function metricOf(name: MetricName, values: readonly MetricSample[]): MetricValues {
   const { type, help }: MetricKind = metricTable[name];
-  return { name, help, type, aggregator: 'sum', values };
+  return { name, help, type, aggregator: 'sum', values: values.map(withApi) };
+}
+
+function withApi(sample: MetricSample): MetricSample {
+  const version = sample.labels['version'];
+  const api = namedApiOf(String(version ?? ''));
+  return api === undefined ? sample : { ...sample, labels: { ...sample.labels, api } };
 }
 
 /** A metric of the table without labels. */

@@ -1,3 +1,4 @@
+import { namedApiOf } from '../../config/api.ts';
 import type { LogSettings } from '../../config/snapshot.ts';
 import { networkOf } from '../../shared/network.ts';
 import type { ExchangeRecord } from './exchangeRecord.ts';
@@ -62,10 +63,10 @@ const startOf = keepLast(
     `{"level":"${level}","time":"${new Date(second * 1000).toISOString().slice(0, -4)}`,
 );
 
-/** The quotation mark at the end of the trace id, then version, stage and client. */
+/** The quotation mark at the end of the trace id, then version, API, stage and client. */
 const versionOf = keepLast(
   (version: string, stage: ExchangeRecord['stage'], client: string | undefined) =>
-    `"${plainField('version', version || undefined)}${plainField('stage', stage)}${textField('client', client)}`,
+    `"${plainField('version', version || undefined)}${plainField('api', namedApiOf(version))}${plainField('stage', stage)}${textField('client', client)}`,
 );
 
 /** The part from the address to the name of the path. */

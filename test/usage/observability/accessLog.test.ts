@@ -38,6 +38,13 @@ async function linesIn(file: string): Promise<Record<string, unknown>[]> {
 }
 
 describe('a line', () => {
+  it('names the API of a version, unless it is the one at the root', () => {
+    for (const version of ['v1', '']) expect(lineOf({ version })).not.toContain('"api"');
+    expect(lineOf({ version: 'shop/pay/v1' })).toContain('"version":"shop/pay/v1","api":"/shop/pay","stage"');
+    // The part with the version is kept for the next line.
+    expect(JSON.parse(lineOf({ version: 'orders/v1' }))).toMatchObject({ version: 'orders/v1', api: '/orders' });
+  });
+
   it('has the same bytes whatever the lines before it were', () => {
     const pick = <T>(values: readonly T[], at: number): T => values[at % values.length] as T;
     // Neighbours share some values and differ in others, since parts of a line are kept for the next one.

@@ -333,3 +333,19 @@ it('counts the requests of a gateway', async () => {
     expect(value('version_gateway_problems_total', { version: 'unknown', code: 'UNKNOWN_VERSION' })).toBe(1);
   });
 });
+
+it('names the API of a version in every metric with a label for it, unless it is the one at the root', async () => {
+  const metrics = counted(
+    ...['v1', 'orders/v1', ''].map((version) => ({
+      version,
+      problem: 'ADAPTER_FAILED' as const,
+      fault: 'target' as const,
+    })),
+  );
+  const text = await exposition([await metrics.json()]);
+  const lines = text.split('\n').filter((line) => line.includes('version="'));
+  const ofOrders = lines.filter((line) => line.includes('version="orders/v1"'));
+  expect(ofOrders.length).toBeGreaterThan(10);
+  expect(ofOrders.filter((line) => !line.includes('api="/orders"'))).toEqual([]);
+  expect(lines.filter((line) => !ofOrders.includes(line) && line.includes('api='))).toEqual([]);
+});
