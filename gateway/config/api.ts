@@ -237,3 +237,43 @@ export function servesApi(
 export function listedBases({ apis }: Host<Api>): string[] {
   return [...apis.values()].flatMap(({ base, listed }) => (listed && base !== rootBase ? [base] : []));
 }
+
+/**
+ * The edit with the settings that judge it. An API that the edit removes is judged by its running settings: those of the root may be
+ * looser. If nobody knows its settings, by the strictest ones. `versions`: the versions about which it is asked.
+ */
+export function withRemovedApis<One extends Host<Api>>(
+  edit: One,
+  running: Host<Api> | undefined,
+  versions: Iterable<string>,
+): One {
+  const bases = new Set([...(running?.apis.keys() ?? []), ...[...versions].map(baseOf)]);
+  const removed = [...bases].filter((base) => !edit.apis.has(base));
+  if (removed.length === 0) return edit;
+  const all = [edit, ...(running ? [running] : [])].flatMap(({ apis }) => [...apis.values()]);
+  const root = rootApi(edit);
+  const strictest: Api = {
+    ...root,
+    guard: {
+      ...root.guard,
+      quiet: Math.max(...all.map(({ guard }) => guard.quiet)),
+      notice: Math.max(...all.map(({ guard }) => guard.notice)),
+    },
+    retire: { ...root.retire, quiet: Math.max(...all.map(({ retire }) => retire.quiet)), ignoreClients: [] },
+  };
+  const added = removed.map((base): [string, Api] => {
+    const api = running?.apis.get(base) ?? strictest;
+    // Only a reason that the edit gives can force it.
+    return [base, { ...api, base, guard: { ...api.guard, force: new Map() } }];
+  });
+  return { ...edit, apis: new Map([...edit.apis, ...added]) };
+}
+
+/** The reasons in `guard.force` for a version: that of its API, and that of the root, which may name a version of any API. */
+export function forceReasons(
+  version: string,
+  { apis }: Host<{ readonly guard: Pick<GuardSettings, 'force'> }>,
+): string[] {
+  const reasons = [baseOf(version), rootBase].map((base) => apis.get(base)?.guard.force.get(version));
+  return [...new Set(reasons.filter((reason) => reason !== undefined))];
+}

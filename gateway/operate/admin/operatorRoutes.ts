@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { apiOf, longestQuiet } from '../../config/api.ts';
+import { apiOf, withRemovedApis } from '../../config/api.ts';
 import { toPlain } from '../../config/transfer.ts';
 import { largestFileBytes } from '../../shared/fileSystem.ts';
 import { adminApiFile } from '../../shared/packageFiles.ts';
@@ -90,11 +90,12 @@ export function operatorRoutes(context: AdminContext): Partial<ApiHandlers> {
       if (!('retired' in edit) && !('fingerprint' in edit)) return { answer: { kind: 'faulty', faults: edit } };
       const candidate = 'retired' in edit ? edit : toPlain(edit);
       const { since, at, now } = query;
-      const quiet = longestQuiet('retired' in edit ? snapshot : edit, 'guard');
       const versions = [...snapshot.versions.keys()];
+      const judged = withRemovedApis('retired' in edit ? snapshot : edit, snapshot, versions);
       return withCountsOfFleet(live, versions, async (question) => {
         // The plan counts the requests since `since`, and says yes only if no call of `guard.quiet` is missing.
-        const state = await question.answer(versions, Math.max(now - since, quiet));
+        const periodOf = (version: string) => Math.max(now - since, apiOf(version, judged).guard.quiet);
+        const state = await question.answer(versions, periodOf);
         return ledger.query('plan', snapshot, { candidate, since, at, now, state });
       });
     },

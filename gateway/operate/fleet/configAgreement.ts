@@ -1,5 +1,6 @@
 import { type AcceptedConfig, acceptedRecord, configHash } from '../../config/acceptedConfig.ts';
 import { answerSettingsOf } from '../../config/answerSettings.ts';
+import { apiOf, withRemovedApis } from '../../config/api.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { Clock } from '../../shared/clock.ts';
 import {
@@ -139,11 +140,14 @@ export class ConfigAgreement {
     after: Snapshot,
     { readUsage, clock }: ConfiguredGateway,
   ): Promise<Refusal[]> {
+    // The record of the fleet has no settings of an API that this configuration lacks.
+    const judged = withRemovedApis(after, undefined, before.versions.keys());
     const usage = await readUsage({
-      endedVersions: endedVersions(before, after, clock.now()),
+      endedVersions: endedVersions(before, judged, clock.now()),
       newFreezes: stricterFreezes(before, after, clock.now()),
+      quiet: (version) => apiOf(version, judged).guard.quiet,
     });
-    return guardReload(before, after, usage, clock.now());
+    return guardReload(before, judged, usage, clock.now());
   }
 
   #refuse(lines: readonly string[], { config, gateway }: SharedConfig): void {

@@ -214,7 +214,7 @@ function reloadOnEdits(
     },
     // An embedded gateway applies neither freezes nor adapters, and is in no fleet. So only `guard.quiet` and the limits
     // of the edit matter.
-    readUsage: async ({ quiet = 0, changed }) => {
+    readUsage: async ({ quiet, changed }) => {
       const reader = await ledger?.reader();
       const sources = { ...serving, ledger: reader, fleet: undefined };
       return versionUsage(dataPlane.current, sources, reader, clock.now(), { quiet, changed });

@@ -1,5 +1,5 @@
 import type { AcceptedConfig } from '../../config/acceptedConfig.ts';
-import { apiOf, longestQuiet } from '../../config/api.ts';
+import { apiOf, forceReasons, longestQuiet, withRemovedApis } from '../../config/api.ts';
 import { ConfigError, formatFault } from '../../config/fault.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { toPlain } from '../../config/transfer.ts';
@@ -171,19 +171,20 @@ export class Reloader {
   async #guard(announced: AcceptedConfig, next: Snapshot): Promise<Refusal[]> {
     const { source, readUsage, clock } = this.#steps;
     const configurations = { candidate: next, running: source.current };
-    const versions = changedVersions(configurations);
-    const quiet = longestQuiet(next, 'guard');
-    const isChanged = versions.length > 0 || movesPaths(configurations);
+    // Without `guard.quiet`, the requests to a version are not part of the question.
+    const versions = changedVersions(configurations).filter((version) => apiOf(version, next).guard.quiet > 0);
+    const isMoved = movesPaths(configurations) && longestQuiet(next, 'guard') > 0;
+    const judged = withRemovedApis(next, source.current, announced.versions.keys());
     const usage = await readUsage({
-      changed: isChanged && quiet > 0 ? { ...configurations, versions } : undefined,
-      endedVersions: endedVersions(announced, next, clock.now()),
+      changed: versions.length > 0 || isMoved ? { ...configurations, versions } : undefined,
+      endedVersions: endedVersions(announced, judged, clock.now()),
       newFreezes: stricterFreezes(announced, next, clock.now()),
       newAdapters: newServingAdapters(source.current, next),
-      quiet,
+      quiet: (version) => apiOf(version, judged).guard.quiet,
     });
     const now = clock.now();
     return [
-      ...guardReload(announced, next, usage, now),
+      ...guardReload(announced, judged, usage, now),
       ...editRefusals(source.current, next, usage, now).filter(({ version }) => !isForced(version, announced, next)),
     ];
   }
@@ -210,10 +211,12 @@ function faultsOf(error: unknown): string[] {
 
 /** The `guard.force` reasons that are new in this edit, for the log. */
 function newReasons(before: Snapshot, after: Snapshot): string[] {
-  return [...after.apis.values()]
-    .flatMap(({ guard }) => [...guard.force])
-    .filter(([name, reason]) => apiOf(name, before).guard.force.get(name) !== reason)
-    .map(([name, reason]) => `/${name}: ${reason}`);
+  const versions = new Set([...after.apis.values()].flatMap(({ guard }) => [...guard.force.keys()]));
+  return [...versions].flatMap((name) => {
+    const reasonsBefore = forceReasons(name, before);
+    const added = forceReasons(name, after).filter((reason) => !reasonsBefore.includes(reason));
+    return added.map((reason) => `/${name}: ${reason}`);
+  });
 }
 
 /**
@@ -225,24 +228,26 @@ export async function versionUsage(
   sources: LiveSources,
   ledger: LedgerClient | undefined,
   now: number,
-  { endedVersions: ended = [], newFreezes = [], newAdapters = [], quiet: editedQuiet = 0, changed }: EditEffects = {},
+  { endedVersions: ended = [], newFreezes = [], newAdapters = [], quiet: editedQuiet, changed }: EditEffects = {},
 ): Promise<EditUsage> {
   // The guard applies `guard.quiet` of the edit, which may be longer than the current one.
-  const quiet = Math.max(longestQuiet(snapshot, 'guard'), editedQuiet);
+  const quietOf = (version: string) => Math.max(apiOf(version, snapshot).guard.quiet, editedQuiet?.(version) ?? 0);
   const question = new CallsQuestion(sources);
   const moved = changed && movesPaths(changed) ? changed.running.versions.keys() : [];
   const asked = [...new Set([...ended, ...(changed?.versions ?? []), ...moved])];
   await question.wait(asked);
-  const { facts: live } = await question.answer([...snapshot.versions.keys(), ...asked], quiet);
+  const { facts: live } = await question.answer([...snapshot.versions.keys(), ...asked], quietOf);
   const askedOf = (version: string) => {
+    const quiet = quietOf(version);
     return { version, now, quiet, since: now - quiet, retention: snapshot.usage.retention };
   };
+  const quiet = new Map([...live.keys()].map((version) => [version, quietOf(version)]));
   // A reload does not wait for a ledger that does not answer.
   const answer = await ledger
-    ?.query('recentUse', snapshot, { since: now - quiet, now, quiet, live, newFreezes, newAdapters })
+    ?.query('recentUse', snapshot, { now, quiet, live, newFreezes, newAdapters })
     .catch(({ message }: Error) => ({ versions: new Map(), problem: message, ...nothingFound }));
-  const period = Math.max(recentMs, quiet);
-  const ownRefusals = changed && (await readOwnRefusals(ledger, changed, { period, now }));
+  const periods = new Map([...quiet].map(([version, ms]) => [version, Math.max(recentMs, ms)]));
+  const ownRefusals = changed && (await readOwnRefusals(ledger, changed, { periods, now }));
   // If the query failed, the store may be lost, which only the next heartbeat would notice.
   const problem = answer?.problem ?? ledger?.problem;
   const unreadEvidence = (name: string): CallEvidence =>
@@ -267,7 +272,7 @@ export async function versionUsage(
 async function readOwnRefusals(
   ledger: LedgerClient | undefined,
   { running, candidate, versions }: NonNullable<EditEffects['changed']>,
-  times: { readonly period: number; readonly now: number },
+  times: { readonly periods: ReadonlyMap<string, number>; readonly now: number },
 ): Promise<RecentRefusals | undefined> {
   return ledger
     ?.query('ownRefusals', running, { candidate: toPlain(candidate), versions, ...times })

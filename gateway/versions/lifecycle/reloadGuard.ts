@@ -1,5 +1,5 @@
 import type { AcceptedApi, AcceptedConfig, AcceptedVersion } from '../../config/acceptedConfig.ts';
-import { type Apis, apiOf, type GuardSettings } from '../../config/api.ts';
+import { type Apis, apiOf, forceReasons, type GuardSettings } from '../../config/api.ts';
 import type { BrownoutSettings } from '../../config/clientRules.ts';
 import { forcePlaceholder, routeShapeOf } from '../../config/rules/lifecycle.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
@@ -11,7 +11,7 @@ import { clientsSparedByFreeze, stageOf, successorOf } from './stage.ts';
 
 /** Why a valid edit is not applied, and the line that applies it anyway. */
 export interface Refusal {
-  /** The segment: `v1`. */
+  /** The id: `v1`. */
   readonly version: string;
   readonly message: string;
   /** The line to add to routes.yaml. */
@@ -83,8 +83,8 @@ export function forceLine(versions: readonly string[]): string {
 
 /** Each reason is used once, in the reload in which its text is new, so that it does not force a later edit. */
 export function isForced(name: string, before: AcceptedConfig, after: AcceptedConfig): boolean {
-  const reason = apiOf(name, after).guard.force.get(name);
-  return reason !== undefined && reason !== apiOf(name, before).guard.force.get(name);
+  const reasonsBefore = forceReasons(name, before);
+  return forceReasons(name, after).some((reason) => !reasonsBefore.includes(reason));
 }
 
 /** The versions that the edit retires or removes, now or within `guard.quiet`. */
@@ -137,14 +137,14 @@ export interface NewServingAdapter {
 
 /**
  * What an edit changes for clients. `endedVersions`: the versions that it retires or removes. `newFreezes`: its freezes that may refuse
- * clients which are served now. `newAdapters`: the adapters that begin to serve clients. `quiet`: `guard.quiet` of the edit, ms.
+ * clients which are served now. `newAdapters`: the adapters that begin to serve clients. `quiet`: a version → `guard.quiet` of the edit, ms.
  * `changed`: the versions of which `candidate` may refuse some requests that `running` serves.
  */
 export interface EditEffects {
   readonly endedVersions?: readonly string[];
   readonly newFreezes?: readonly RefusingFreeze[];
   readonly newAdapters?: readonly NewServingAdapter[];
-  readonly quiet?: number;
+  readonly quiet?: ((version: string) => number) | undefined;
   readonly changed?:
     | { readonly running: Snapshot; readonly candidate: Snapshot; readonly versions: readonly string[] }
     | undefined;

@@ -38,7 +38,7 @@ function basePathRefusals(before: Snapshot, after: Snapshot, usage: EditUsage, n
       evidence.called === 'yes'
         ? `was last called ${ago(evidence.lastCall ?? now, now)}.`
         : known
-          ? `had ${plural(requests, 'request')} in ${lastPeriodInWords(usage.ownRefusals?.period ?? 0)}.`
+          ? `had ${plural(requests, 'request')} in ${lastPeriodInWords(usage.ownRefusals?.periods.get(name) ?? 0)}.`
           : `its calls may be missing. ${reasonsIn(evidence)}`;
     const message = `/${name} is answered 404 at its present paths, because gateway.base_path changes from ${from} to ${to}, and ${calls}`;
     return [{ version: name, message, force: forceLine([name]), known }];
@@ -57,7 +57,9 @@ function requestRefusals(before: Snapshot, after: Snapshot, usage: EditUsage, no
     const tooLarge = ownRefusals?.tooLarge.filter((one) => one.version === version) ?? [];
     const bySize = [...Map.groupBy(tooLarge, ({ part, isKnown }) => `${part} ${isKnown}`).values()];
     const found = [
-      ...bySize.map((list) => refusal(sizeMessage(list, ownRefusals?.period ?? 0), list[0]?.isKnown === true)),
+      ...bySize.map((list) =>
+        refusal(sizeMessage(list, ownRefusals?.periods.get(version) ?? 0), list[0]?.isKnown === true),
+      ),
       ...adapterRefusals(ownRefusals, version).map(({ message, isKnown }) => refusal(message, isKnown)),
     ];
     const evidence = usage.sizes?.(version);
@@ -113,7 +115,7 @@ export function adapterRouteMessages(refusals: RecentRefusals | undefined): stri
 function adapterRefusals(refusals: RecentRefusals | undefined, version: string) {
   const notAdapted = refusals?.notAdapted.filter((one) => one.version === version) ?? [];
   return [...Map.groupBy(notAdapted, ({ isKnown }) => isKnown)].map(([isKnown, list]) => {
-    return { message: adapterMessage(list, refusals?.period ?? 0), isKnown };
+    return { message: adapterMessage(list, refusals?.periods.get(version) ?? 0), isKnown };
   });
 }
 

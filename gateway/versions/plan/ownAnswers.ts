@@ -51,9 +51,10 @@ export interface OwnRefusals {
   readonly sizesSince: number;
 }
 
-/** What an edit refuses of the requests of a period up to now, whose length is `period`, ms. */
+/** What an edit refuses of the requests of a period up to now. */
 export interface RecentRefusals extends OwnRefusals {
-  readonly period: number;
+  /** The length of the period of each version, ms. */
+  readonly periods: ReadonlyMap<string, number>;
   /** Version → its requests, if the edit changes `gateway.base_path`: then they were sent to other paths. Otherwise empty. */
   readonly atOldPaths: ReadonlyMap<string, number>;
 }
@@ -73,18 +74,18 @@ export function changedVersions({ candidate, running, recorded }: Configurations
     .map(({ name }) => name);
 }
 
-/** What the candidate refuses of the requests since `since` (epoch ms) to these versions. The first day counts as a whole. */
+/** What the candidate refuses of the requests to these versions. `sinceOf`: a version → since when, epoch ms. The first day counts as a whole. */
 export async function ownRefusals(
   queries: Pick<UsageQueries, 'routes' | 'sizes' | 'sizesSince'>,
   configurations: Configurations,
-  since: number,
+  sinceOf: (version: string) => number,
   versions: readonly string[],
 ): Promise<OwnRefusals> {
   const tooLarge: TooLarge[] = [];
   const notAdapted: RouteWithoutAdapter[] = [];
   for (const name of versions) {
-    tooLarge.push(...(await tooLargeRequests(queries, configurations, since, name)));
-    notAdapted.push(...(await routesWithoutAdapter(queries, configurations, since, name)));
+    tooLarge.push(...(await tooLargeRequests(queries, configurations, sinceOf(name), name)));
+    notAdapted.push(...(await routesWithoutAdapter(queries, configurations, sinceOf(name), name)));
   }
   // The certain ones first, and the largest of each kind.
   tooLarge.sort(
@@ -97,11 +98,18 @@ export async function ownRefusals(
 export async function recentRefusals(
   queries: Pick<UsageQueries, 'routes' | 'sizes' | 'sizesSince' | 'byVersionAndClient'>,
   configurations: Required<Pick<Configurations, 'candidate' | 'running'>>,
-  { versions, period, now }: { readonly versions: readonly string[]; readonly period: number; readonly now: number },
+  {
+    versions,
+    periods,
+    now,
+  }: { readonly versions: readonly string[]; readonly periods: ReadonlyMap<string, number>; readonly now: number },
 ): Promise<RecentRefusals> {
-  const since = now - period;
-  const refusals = await ownRefusals(queries, configurations, since, versions);
-  return { ...refusals, period, atOldPaths: await requestsAtOldPaths(queries, configurations, since) };
+  const refusals = await ownRefusals(queries, configurations, (version) => now - (periods.get(version) ?? 0), versions);
+  const atOldPaths = new Map<string, number>();
+  for (const period of new Set(periods.values()))
+    for (const [version, requests] of await requestsAtOldPaths(queries, configurations, now - period))
+      if (periods.get(version) === period) atOldPaths.set(version, requests);
+  return { ...refusals, periods, atOldPaths };
 }
 
 /** Whether the candidate answers 404 at all paths at which the versions are served now. */

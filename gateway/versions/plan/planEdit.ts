@@ -1,4 +1,4 @@
-import { apiOf } from '../../config/api.ts';
+import { apiOf, compareIds, withRemovedApis } from '../../config/api.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { isoText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
 import { plural, printableExcerpt, withCommas } from '../../shared/text.ts';
@@ -79,7 +79,7 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
   const unseenRemarks = await unseenWaivers(queries, candidate, at);
   const isCut = (version: string): boolean => mayCutOff(version, query, basePath);
   const changed = changedVersions({ candidate, running, recorded });
-  const { tooLarge } = await ownRefusals(queries, { candidate, running, recorded }, since, changed);
+  const { tooLarge } = await ownRefusals(queries, { candidate, running, recorded }, () => since, changed);
   const isServed = ({ version }: { readonly version: string }): boolean =>
     servesAnyone(version, candidate, basePath, at) &&
     (running === undefined || servesAnyone(version, running, basePath, now));
@@ -105,23 +105,27 @@ export async function planEdit(queries: UsageQueries, query: PlanQuery): Promise
       };
     }),
   );
-  const isIgnored = ignoredInApi(candidate);
+  const isIgnored = ignoredInApi(
+    withRemovedApis(
+      candidate,
+      running,
+      rows.map(({ version }) => version),
+    ),
+  );
   const [countedRows, ignoredRows] = [rows.filter((row) => !isIgnored(row)), rows.filter(isIgnored)];
   const clientsIn = (some: typeof rows) => [...Map.groupBy(some, ({ client }) => client).values()].map(clientOf);
   const [counted, ignored] = [clientsIn(countedRows), clientsIn(ignoredRows)];
   const singleClients = counted.filter(isSingleClient);
   const rowsByVersion = Map.groupBy(countedRows, ({ version }) => version);
   const versionNames = new Set([...candidate.versions.keys(), ...rows.map(({ version }) => version)]);
-  const versions = [...versionNames]
-    .sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)))
-    .map((version): PlannedVersion => {
-      const ownRows = rowsByVersion.get(version) ?? [];
-      const configured = candidate.versions.get(version);
-      const stage = configured ? stageOf(configured, at) : 'removed';
-      const clients = new Set(ownRows.filter(isSingleClient).map(({ client }) => client)).size;
-      const answers = { answer: answerOf({ version }), already: isRefusedAlready({ version }) };
-      return { version, stage, ...answers, clients, ...sumOf(ownRows) };
-    });
+  const versions = [...versionNames].sort(compareIds).map((version): PlannedVersion => {
+    const ownRows = rowsByVersion.get(version) ?? [];
+    const configured = candidate.versions.get(version);
+    const stage = configured ? stageOf(configured, at) : 'removed';
+    const clients = new Set(ownRows.filter(isSingleClient).map(({ client }) => client)).size;
+    const answers = { answer: answerOf({ version }), already: isRefusedAlready({ version }) };
+    return { version, stage, ...answers, clients, ...sumOf(ownRows) };
+  });
   const unanswered = countedRows.reduce((sum, row) => sum + row.unanswered, 0);
   const facts = {
     kind: 'plan' as const,

@@ -1,5 +1,5 @@
 import type { AnswerSettings } from '../../config/answerSettings.ts';
-import { apiOf } from '../../config/api.ts';
+import { apiOf, withRemovedApis } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { plural } from '../../shared/text.ts';
 import { evidenceOf, sizeEvidenceOf } from '../../usage/callFacts.ts';
@@ -22,8 +22,9 @@ export async function missingEvidence(
   changed: readonly string[],
   recorded: AnswerSettings | undefined,
 ): Promise<{ readonly missing: Remark[]; readonly pending: Remark[] }> {
+  const judgedBy = (version: string) => apiOf(version, withRemovedApis(candidate, running, [version]));
   const askedOf = (version: string) => {
-    const quiet = apiOf(version, candidate).guard.quiet || now - since;
+    const quiet = judgedBy(version).guard.quiet || now - since;
     return { version, now, quiet, since: now - quiet, retention: candidate.usage.retention };
   };
   const found: CallEvidence[] = [];

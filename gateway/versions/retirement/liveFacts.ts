@@ -46,15 +46,16 @@ export class CallsQuestion {
   }
 
   /** What is known now. Sends the counts of this gateway to the ledger first. `quiet`: the length of the period of the question, ms. */
-  async answer(versions: Iterable<string>, quiet: number): Promise<LiveState> {
+  async answer(versions: Iterable<string>, quiet: number | ((version: string) => number)): Promise<LiveState> {
     const { ledger, fleet } = this.#sources;
     const { report, isFlushed } = await this.#flushAndReport();
     const hasUnwritten = !isFlushed || (ledger !== undefined && ledger.unwrittenRows > 0);
     const asked = this.#asked;
     const names = [...new Set(versions)];
+    const quietOf = typeof quiet === 'number' ? () => quiet : quiet;
     const fleetFacts = new Map(
       names.flatMap((name) =>
-        fleet && asked ? [[name, fleet.facts(name, quiet, { report, ...asked })] as const] : [],
+        fleet && asked ? [[name, fleet.facts(name, quietOf(name), { report, ...asked })] as const] : [],
       ),
     );
     const facts = names.map(

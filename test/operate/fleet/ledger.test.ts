@@ -296,7 +296,7 @@ describe('the reading thread of a gateway of a fleet', () => {
           ),
         ).toHaveLength(1),
       );
-      const guard = { since: now - day, now, quiet: day, live: idleState.facts, newFreezes: [], newAdapters: [] };
+      const guard = { now, quiet: new Map([['v1', day]]), live: idleState.facts, newFreezes: [], newAdapters: [] };
       expect((await client.query('recentUse', snapshot, guard)).problem).toBeUndefined();
       done.push('guard');
       const verdict = await client.query('retirement', snapshot, { version: 'v1', quiet: day, state: idleState, now });

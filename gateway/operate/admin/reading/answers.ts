@@ -1,4 +1,4 @@
-import { apiOf } from '../../../config/api.ts';
+import { apiOf, baseOf, majorOf } from '../../../config/api.ts';
 import { nameLine } from '../../../config/names.ts';
 import type { Snapshot, Version } from '../../../config/snapshot.ts';
 import { fromPlain } from '../../../config/transfer.ts';
@@ -149,11 +149,14 @@ const answers: {
 
   clientEvents: (queries, snapshot, { now, state }) => clientEvents(queries, snapshot, now, state),
 
-  recentUse: async (queries, snapshot, { since, now, quiet, live, newFreezes, newAdapters }) => {
-    const uses = await Array.fromAsync(await queries.totals(since), async ({ version: name }) => {
+  recentUse: async (queries, snapshot, { now, quiet, live, newFreezes, newAdapters }) => {
+    const quietOf = (version: string) => quiet.get(version) ?? Math.max(0, ...quiet.values());
+    const sinceOf = (version: string) => now - quietOf(version);
+    const earliest = now - Math.max(0, ...quiet.values());
+    const uses = await Array.fromAsync(await queries.totals(earliest), async ({ version: name }) => {
       const version = snapshot.versions.get(name);
       const isRetired = version !== undefined && stageOf(version, now) === 'retired';
-      const callers = await callersOf(name, queries, since, ignoredOrWaived(snapshot, name, now));
+      const callers = await callersOf(name, queries, sinceOf(name), ignoredOrWaived(snapshot, name, now));
       const [last, clients] = [
         lastCountedCall(callers, isRetired),
         clientsInWords(countedCallers(callers, isRetired), now),
@@ -162,6 +165,7 @@ const answers: {
     });
     const refusedByFreeze = new Map<string, string>();
     for (const freeze of newFreezes) {
+      const since = sinceOf(freeze.version);
       const recentClients = (await newClientsOf(queries, freeze)).filter(({ lastUsed }) => lastUsed >= since);
       if (recentClients.length > 0) refusedByFreeze.set(freeze.version, newClientsInWords(recentClients));
     }
@@ -175,7 +179,7 @@ const answers: {
     for (const [version, liveFacts] of live) {
       const { last: lastCall, clients } = useByVersion.get(version) ?? {};
       const { retention } = snapshot.usage;
-      const asked = { version, now, quiet, since, retention };
+      const asked = { version, now, quiet: quietOf(version), since: sinceOf(version), retention };
       const calls = await evidenceOf(queries, { ...asked, lastCall }, liveFacts);
       versions.set(version, { calls, sizes: await sizeEvidenceOf(queries, asked, liveFacts), clients });
     }
@@ -366,8 +370,8 @@ function successorName(name: string, snapshot: Snapshot, now: number): string | 
   if (name === '') return undefined;
   const version = snapshot.versions.get(name);
   if (version) return successorOf(version, snapshot, now)?.name;
-  const major = Number(name.slice(1));
-  return snapshot.sortedVersions.find((one) => one.major > major && stageOf(one, now) !== 'retired')?.name;
+  const ofApi = snapshot.sortedVersions.filter((one) => baseOf(one.name) === baseOf(name));
+  return ofApi.find((one) => one.major > majorOf(name) && stageOf(one, now) !== 'retired')?.name;
 }
 
 function noNamesFile({ client, name }: ClientNaming): AnswerProblem<'NAME_NOT_SAVED'> {

@@ -78,12 +78,11 @@ export interface LedgerQueryParams {
   readonly clientEvents: { readonly now: number; readonly state: LiveState };
   /** `GET /versions/me` of a client of an API. */
   readonly ownUsage: ClientOfApi & { readonly now: number; readonly live: LiveFacts };
-  /** For the reload guard: the use of each version since an instant. */
+  /** For the reload guard: the recent use of each version. */
   readonly recentUse: {
-    readonly since: number;
     readonly now: number;
-    /** The length of the period in which the guard asks for calls, ms. */
-    readonly quiet: number;
+    /** Each version of `live` → the length of the period in which the guard asks for its calls, ms. */
+    readonly quiet: ReadonlyMap<string, number>;
     /** The versions that the guard asks about. */
     readonly live: LiveState['facts'];
     /** The freezes that the edit adds or changes. */
@@ -91,11 +90,11 @@ export interface LedgerQueryParams {
     /** The adapters that would begin to serve clients. */
     readonly newAdapters: readonly NewServingAdapter[];
   };
-  /** For the reload guard: what the candidate refuses of the requests of a period up to now, in ms, to these versions. */
+  /** For the reload guard: what the candidate refuses of the requests to these versions. `periods`: up to now, ms, of each. */
   readonly ownRefusals: {
     readonly candidate: PlainSnapshot;
     readonly versions: readonly string[];
-    readonly period: number;
+    readonly periods: ReadonlyMap<string, number>;
     readonly now: number;
   };
   /** For trials of new targets: the paths of recent GET routes that were answered 2xx or 3xx. */
@@ -128,7 +127,7 @@ export interface LedgerAnswers {
   readonly recentUse: {
     /** By version. */
     readonly versions: ReadonlyMap<string, RecentUse>;
-    /** Version → in words, the clients that used this version since `since` and that a freeze of the edit would refuse. */
+    /** Version → in words, the clients that used this version recently and that a freeze of the edit would refuse. */
     readonly refusedByFreeze: ReadonlyMap<string, string>;
     /** Version of `newAdapters` → what is missing until its adapter may serve clients. */
     readonly whyAdapterCannotServe: ReadonlyMap<string, string>;

@@ -104,7 +104,7 @@ it('answers a verdict, a plan and the reload guard while slow reports run and wa
   const note = (name: string) => (): unknown => done.push(name);
   const state = idleState;
   const plan = { since: now - day, now, at: now, candidate: { retired: 'v2' }, state };
-  const guard = { since: now - hour, now, quiet: hour, live: state.facts, newFreezes: [], newAdapters: [] };
+  const guard = { now, quiet: new Map([['v1', hour]]), live: state.facts, newFreezes: [], newAdapters: [] };
   await Promise.all([
     ...Array.from({ length: 8 }, () => usage(client, { by: 'migration', version: 'v1' }).then(note('report'))),
     client.query('recentUse', snapshot, guard).then(note('guard')),

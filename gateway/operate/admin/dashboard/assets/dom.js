@@ -123,8 +123,17 @@ export function swatch(version) {
  * The major of an id: 1 of `v1` and of `orders/v1`.
  * @param {string} version
  */
-export function majorOf(version) {
-  return Number(version.slice(version.lastIndexOf('/') + 2));
+const majorOf = (version) => Number(version.slice(version.lastIndexOf('/') + 2));
+
+/**
+ * Sorts versions by API, the API at the root first, then by major. '', for requests without a version, comes first.
+ * @param {string} a
+ * @param {string} b
+ */
+export function compareVersions(a, b) {
+  const [baseOfA = '', baseOfB = ''] = [a, b].map((version) => version.slice(0, Math.max(0, version.lastIndexOf('/'))));
+  if (baseOfA !== baseOfB) return baseOfA < baseOfB ? -1 : 1;
+  return (a === '' ? -1 : majorOf(a)) - (b === '' ? -1 : majorOf(b));
 }
 
 /**

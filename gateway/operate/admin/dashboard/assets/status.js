@@ -1,5 +1,5 @@
 import { triggerTexts } from './attention.js';
-import { el, emptyMessage, fact, majorOf, swatch, timeAgo } from './dom.js';
+import { compareVersions, el, emptyMessage, fact, swatch, timeAgo } from './dom.js';
 import { ago, dateTime, milliseconds, percent, period, plural, rate, withCommas } from './format.js';
 import { showPeriod } from './periodChoice.js';
 import { head, row, table, updateRows } from './table.js';
@@ -132,9 +132,7 @@ function ratesRow({ version, requests_per_second: perSecond, error_share: errors
  */
 function byApiAndMajor({ version: a }, { version: b }) {
   if (a === 'unknown' || b === 'unknown') return a === b ? 0 : a === 'unknown' ? 1 : -1;
-  const [baseOfA, baseOfB] = [a, b].map((version) => version.slice(0, Math.max(0, version.lastIndexOf('/'))));
-  if (baseOfA !== baseOfB) return (baseOfA ?? '') < (baseOfB ?? '') ? -1 : 1;
-  return majorOf(a) - majorOf(b);
+  return compareVersions(a, b);
 }
 
 /** Whether more requests are lost since an edit. @type {Record<string, string>} */

@@ -1,6 +1,6 @@
 import { ApiError, getJson, LatestRequest, ledgerTimeoutMs, Retry, usageUrl } from './api.js';
 import { chart } from './chart.js';
-import { byId, colorOf, el, emptyMessage, errorNotice, swatch } from './dom.js';
+import { byId, colorOf, compareVersions, el, emptyMessage, errorNotice, swatch } from './dom.js';
 import { date, dateTime, dayMs, percent, withCommas } from './format.js';
 
 /** @import { Period } from './periodChoice.js' */
@@ -79,7 +79,7 @@ const stepOf = ({ ms }) => (ms <= 7 * dayMs ? 'hour' : 'day');
  * @returns {() => void} removes the chart
  */
 function drawTraffic(container, usage, step) {
-  const versionNames = [...new Set(usage.rows.map(({ version }) => version))].sort(byMajor);
+  const versionNames = [...new Set(usage.rows.map(({ version }) => version))].sort(compareVersions);
   if (versionNames.length === 0) {
     container.replaceChildren(
       emptyMessage('No requests in this period.', 'Versions appear here when clients call them.'),
@@ -187,15 +187,6 @@ function amount(requests, total) {
 function summary({ since, counted_since: counted }, total, step) {
   const isPartlyRecorded = counted !== null && counted !== since;
   return `${withCommas(total)} requests since ${dateTime(Date.parse(isPartlyRecorded ? counted : since))}${isPartlyRecorded ? ', when recording began' : ''}. Pale bars are incomplete ${step}s.`;
-}
-
-/**
- * Sorts versions by number; '', for requests without a version, comes first.
- * @param {string} a
- * @param {string} b
- */
-function byMajor(a, b) {
-  return Number(a.slice(1) || -1) - Number(b.slice(1) || -1);
 }
 
 /**
