@@ -14,6 +14,10 @@ export interface Api {
   readonly compat: CompatSettings;
   /** The receivers of its events. Empty: nothing is sent. */
   readonly notify: readonly NotifyReceiver[];
+  /** Who answers for the API, for reports. */
+  readonly owner?: string | undefined;
+  /** False: left out where the APIs of the host are listed. */
+  readonly listed?: boolean;
 }
 
 // In the settings below, durations are in ms and instants in epoch ms.
@@ -143,4 +147,15 @@ export function clientsIgnoredSomewhere({ apis }: Host<Api>): string[] {
 /** The receivers of all APIs. */
 export function receiversOf({ apis }: Host<Api>): NotifyReceiver[] {
   return [...apis.values()].flatMap(({ notify }) => notify);
+}
+
+/** The id of the version that a key or a reference of an API means: `/v2` is one of its own versions, `/drinks/v2` one of another API. */
+export function idOfReference(base: string, reference: string): string {
+  return reference.lastIndexOf('/') === 0 ? idIn(base, reference.slice(1)) : reference.slice(1);
+}
+
+/** The path of a version in `routes.yaml`. */
+export function pathOfVersion(version: string): string[] {
+  const base = baseOf(version);
+  return [...(base === rootBase ? [] : ['apis', base]), 'routes', `/${segmentOf(version)}`];
 }
