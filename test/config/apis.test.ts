@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { isNamedFor } from '../../gateway/config/compose/upstreams.ts';
 import type { Fault } from '../../gateway/config/fault.ts';
 import type { Snapshot } from '../../gateway/config/snapshot.ts';
+import { editedValues } from '../../gateway/config/writtenValues.ts';
 import { hostOf } from '../support/hostOf.ts';
 import { type Fixture, fixturesIn, parseIn } from './fixtures.ts';
 
@@ -151,4 +153,49 @@ it('changes the fingerprint with each setting of an API', () => {
     parseIn('warned-routes', `apis: { /orders: { routes: { /v1: http://127.0.0.1:1 }${api} } }`).snapshot?.fingerprint;
   const all = ['', ', guard: { quiet: 48h }', ', retire: { quiet: 8d }', ', listed: false', ', owner: a'].map(print);
   expect(new Set(all).size).toBe(5);
+});
+
+it('names the version and the place of an edited value of an API, and hides its secrets', () => {
+  const read = (upstream: string, hook: string) =>
+    parseIn(
+      'warned-routes',
+      `apis:
+  /orders:
+    routes: { /v1: ${upstream} }
+    notify: [{ url: ${hook}, networks: any, format: slack }]
+`,
+    ).snapshot?.written;
+  const before = read('http://127.0.0.1:1', 'https://hooks.example/one');
+  const after = read('http://127.0.0.1:2', 'https://hooks.example/two');
+  const edited = before && after ? editedValues(before, after) : [];
+  expect(edited.map(({ version, section, key, line }) => [version, section, key, line])).toEqual([
+    ['/orders/v1', 'routes', 'apis./orders.routes./v1', 3],
+    [undefined, 'notify', 'apis./orders.notify[0].url', 4],
+  ]);
+  expect(JSON.stringify(edited)).not.toMatch(/hooks\.example\/(one|two)/);
+});
+
+it('reads keys of an adapter in an API as texts, and knows their places', () => {
+  const adapter = `
+      /v1:
+        contract: ../contracts/v1.yaml
+        adapter:
+          from: /v2
+          routes:
+            "GET /drinks/{id}": { to: "GET /drinks/{id}", response: { 200: [{ drop: /a }] } }
+`;
+  const { faults } = parseIn('bad-routes', `apis:\n  /orders:\n    routes:${adapter}      /v2: http://127.0.0.1:1\n`);
+  expect(faults.filter(({ message }) => message.includes('must be a text'))).toEqual([]);
+});
+
+it.each([
+  ['orders-v1', 'orders/v1', true],
+  ['api.orders_v1', 'orders/v1', true],
+  ['v1', 'orders/v1', false],
+  ['reorders-v1', 'orders/v1', false],
+  ['orders-v10', 'orders/v1', false],
+  ['api-v1', 'v1', true],
+  ['dev1', 'v1', false],
+])('tells whether the service %s is named for %s', (service, version, isNamed) => {
+  expect(isNamedFor(service, version)).toBe(isNamed);
 });
