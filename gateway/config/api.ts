@@ -17,6 +17,8 @@ export interface Api {
   readonly compat: CompatSettings;
   /** The receivers of its events. Empty: nothing is sent. */
   readonly notify: readonly NotifyReceiver[];
+  /** Who answers for the API, for reports. */
+  readonly owner?: string | undefined;
 }
 
 // In the settings below, durations are in ms and instants in epoch ms.
@@ -276,4 +278,15 @@ export function forceReasons(
 ): string[] {
   const reasons = [baseOf(version), rootBase].map((base) => apis.get(base)?.guard.force.get(version));
   return [...new Set(reasons.filter((reason) => reason !== undefined))];
+}
+
+/** The id of the version that a key or a reference of an API means: `/v2` is one of its own versions, `/drinks/v2` one of another API. */
+export function idOfReference(base: string, reference: string): string {
+  return reference.lastIndexOf('/') === 0 ? idIn(base, reference.slice(1)) : reference.slice(1);
+}
+
+/** The path of a version in `routes.yaml`. */
+export function pathOfVersion(version: string): string[] {
+  const base = baseOf(version);
+  return [...(base === rootBase ? [] : ['apis', base]), 'routes', `/${segmentOf(version)}`];
 }

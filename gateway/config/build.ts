@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { PathTable } from '../shared/pathTable.ts';
-import { rootBase } from './api.ts';
+import { type Api, baseOf, idOfReference, rootBase } from './api.ts';
 import { adapterOf } from './rules/adapters.ts';
 import { routeEndsOf } from './rules/lifecycle.ts';
 import { clientFinder, identifiableClients, windowsOf } from './rules/restrictions.ts';
@@ -18,12 +18,55 @@ import { writtenValues } from './writtenValues.ts';
 const defaultSample = 0.01;
 
 /** Builds the snapshot of a document without faults. `filesChangedAt`: when routes.yaml or a file that it names last changed, epoch ms. */
-export function buildSnapshot(context: RuleContext, filesChangedAt: number): Snapshot {
-  const { config, source, entries, files } = context;
+export function buildSnapshot(root: RuleContext, filesChangedAt: number): Snapshot {
+  const { config, source, files } = root;
+  const contexts = [...root.apis.values()];
+  const sortedVersions = contexts
+    .flatMap((context) => {
+      const clientsOf = clientFinder(context);
+      return context.entries.map((entry) => versionOf(entry, context, clientsOf));
+    })
+    .sort((a, b) => a.major - b.major);
+  const apis = contexts.map((context) => apiFrom(context));
+  const settings = {
+    sortedVersions,
+    gateway: gatewayOf(config.gateway, source.folder),
+    usage: {
+      identify: config.usage.identify,
+      store: resolve(source.folder, config.usage.store),
+      retention: config.usage.retention,
+      maxClients: config.usage.max_clients,
+      maxRoutes: config.usage.max_routes,
+      names: config.usage.names === undefined ? undefined : resolve(source.folder, config.usage.names),
+      tagKey: config.usage.tag_key,
+    },
+    log: logOf(config.log, source.folder),
+    fleet: fleetOf(config.fleet, source.folder),
+    telemetry: telemetryOf(config.telemetry, source.env),
+  };
+  const { base: _, listed: _listed, ...rootSettings } = apiFrom(root);
+  return deepFreeze({
+    ...settings,
+    apis: new Map(apis.map((api) => [api.base, api])),
+    filesChangedAt,
+    written: writtenValues(source),
+    versions: new Map(sortedVersions.map((version) => [version.name, version])),
+    // The settings of the API at the root are not below a key, as in the file.
+    fingerprint: fingerprintOf(
+      { ...settings, ...rootSettings, ...(apis.length > 1 && { apis: apis.slice(1) }) },
+      files.digests(),
+    ),
+  });
+}
+
+function apiFrom(context: RuleContext): Api {
+  const { config, base } = context;
   const clientsOf = clientFinder(context);
-  const sortedVersions = entries.map((entry) => versionOf(entry, context, clientsOf));
-  const root = {
-    guard: { ...config.guard, force: mapOf(config.guard.force, (key) => key.slice(1)) },
+  return {
+    base,
+    listed: context.head?.listed ?? true,
+    ...(context.head?.owner !== undefined && { owner: context.head.owner }),
+    guard: { ...config.guard, force: forceOf(context) },
     retire: {
       quiet: config.retire.quiet,
       maxShare: config.retire.max_share,
@@ -46,38 +89,30 @@ export function buildSnapshot(context: RuleContext, filesChangedAt: number): Sna
       url === undefined ? [] : [{ ...receiver, url, secret }],
     ),
   };
-  const settings = {
-    sortedVersions,
-    gateway: gatewayOf(config.gateway, source.folder),
-    usage: {
-      identify: config.usage.identify,
-      store: resolve(source.folder, config.usage.store),
-      retention: config.usage.retention,
-      maxClients: config.usage.max_clients,
-      maxRoutes: config.usage.max_routes,
-      names: config.usage.names === undefined ? undefined : resolve(source.folder, config.usage.names),
-      tagKey: config.usage.tag_key,
-    },
-    log: logOf(config.log, source.folder),
-    fleet: fleetOf(config.fleet, source.folder),
-    telemetry: telemetryOf(config.telemetry, source.env),
-  };
-  return deepFreeze({
-    ...settings,
-    apis: new Map([[rootBase, { base: rootBase, listed: true, ...root }]]),
-    filesChangedAt,
-    written: writtenValues(source),
-    versions: new Map(sortedVersions.map((version) => [version.name, version])),
-    // The settings of the API at the root are not below a key, as in the file.
-    fingerprint: fingerprintOf({ ...settings, ...root }, files.digests()),
+}
+
+/**
+ * The reasons for the versions of an API, from its own section and from that of the gateway's file. The API at the root has those for
+ * APIs that the file no longer has.
+ */
+function forceOf({ base, config, apis }: RuleContext): ReadonlyMap<string, string> {
+  const ofGateway = Object.entries(apis.get(rootBase)?.config.guard.force ?? {}).filter(([key]) => {
+    const owner = baseOf(key.slice(1));
+    return (apis.has(owner) ? owner : rootBase) === base;
   });
+  const own = base === rootBase ? [] : Object.entries(config.guard.force);
+  return new Map([
+    ...ofGateway.map(([key, reason]) => [key.slice(1), reason] as const),
+    ...own.map(([key, reason]) => [idOfReference(base, key), reason] as const),
+  ]);
 }
 
 function versionOf(
-  { key, name, major, route }: RouteEntry,
+  entry: RouteEntry,
   { config, source, contracts }: RuleContext,
   clientsOf: ReturnType<typeof clientFinder>,
 ): Version {
+  const { key, name, major, route } = entry;
   const { defaults } = config;
   const timeouts = withDefaults(defaults.timeouts, route.timeouts);
   const limits = withDefaults(defaults.limits, route.limits);
@@ -93,7 +128,7 @@ function versionOf(
     sunset: route.sunset,
     afterSunset: route.after_sunset,
     retired: route.retired,
-    successor: route.successor?.slice(1),
+    successor: route.successor && idOfReference(baseOf(name), route.successor),
     info: route.info,
     guide: route.guide,
     moved: new PathTable(Object.entries(route.moved ?? {})),
@@ -105,12 +140,12 @@ function versionOf(
       ...waiver,
       clients: identifiableClients(clientsOf(waiver.client), config.usage.identify),
     })),
-    shadow: shadowOf(route),
+    shadow: shadowOf(entry),
     drift: driftOf(route),
     contract: isUnusable(contract) ? undefined : contract,
     // `withGreasePlans` adds the plan to a copy of the snapshot.
     grease: route.grease === 'request' ? { plan: undefined } : undefined,
-    adapter: adapterOf({ key, route }),
+    adapter: adapterOf(entry),
     timeouts: {
       connect: timeouts.connect,
       firstByte: timeouts.first_byte,
@@ -224,10 +259,6 @@ function withDefaults<Settings extends object>(
   overrides: Partial<{ [Key in keyof Settings]: unknown }> | undefined,
 ): Settings {
   return { ...defaults, ...overrides };
-}
-
-function mapOf<Value>(record: Readonly<Record<string, Value>>, nameOf: (key: string) => string): Map<string, Value> {
-  return new Map(Object.entries(record).map(([key, value]) => [nameOf(key), value]));
 }
 
 /** SHA-256 of the values of a document and of the digests of the files that it refers to. */

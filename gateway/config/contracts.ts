@@ -8,6 +8,7 @@ import { largestContractBytes, reasonOf } from '../shared/fileSystem.ts';
 import { isMap } from '../shared/json.ts';
 import { PathTable, withoutVersion } from '../shared/pathTable.ts';
 import { parseYaml, YamlError } from '../shared/yaml/yamlValue.ts';
+import { segmentOf } from './api.ts';
 import { digestOf, type ReferencedFiles } from './referencedFiles.ts';
 import { instant } from './schema/units.ts';
 import {
@@ -41,7 +42,7 @@ export class ParsedContracts {
   /** Adds the contracts of a snapshot. */
   add({ sortedVersions }: Snapshot): void {
     for (const { name, contract } of sortedVersions)
-      if (contract) this.#keep(keyOf(name, contract.file, contract.files[0]?.[1]), contract);
+      if (contract) this.#keep(keyOf(segmentOf(name), contract.file, contract.files[0]?.[1]), contract);
   }
 
   /** The parsed contract, which is parsed now if its content is new. */

@@ -55,6 +55,11 @@ export function byPlace(a: Fault, b: Fault): number {
 
 export type Path = readonly (string | number)[];
 
+/** The path of a value within its API, which is the path in a file of its own. */
+export function pathInApi(path: Path): Path {
+  return path[0] === 'apis' ? path.slice(2) : path;
+}
+
 // Also matches misspelt keys, because the fault for `admin_tokn: …` shows the line.
 const secretKeyPattern = /t[a-z]{0,2}k[a-z]{0,2}n|secr|passw|pwd|credent|admin_?t|tag_?k/i;
 
@@ -62,7 +67,8 @@ const plainWebhookKeys: ReadonlySet<unknown> = new Set(['format', 'events', 'dig
 
 export function isSecret(path: Path): boolean {
   // The path in the URL of a webhook is often a secret. An unknown key may be a misspelt `url`.
-  if (path[0] === 'notify' && typeof path[2] === 'string') return !plainWebhookKeys.has(path[2]);
+  const [section, , key] = pathInApi(path);
+  if (section === 'notify' && typeof key === 'string') return !plainWebhookKeys.has(key);
   return path.some((key) => typeof key === 'string' && !key.includes('/') && secretKeyPattern.test(key));
 }
 

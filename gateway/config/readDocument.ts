@@ -12,7 +12,7 @@ import {
   type YamlText,
 } from '../shared/yaml/yamlText.ts';
 import { ExpandedText, expand } from './expand.ts';
-import type { Fault, Path } from './fault.ts';
+import { type Fault, type Path, pathInApi } from './fault.ts';
 import { faultAt, faultAtKey, formatPath, type Place, placeKey, type Source } from './source.ts';
 
 /** Reads the text of a routes.yaml, expands its variables and records the position of each value. */
@@ -59,8 +59,8 @@ function walkMap(walker: Walker, pairs: readonly KeyAndValue[], path: Path): Rec
   for (const { key, value } of pairs) {
     const keyValue: unknown = isScalar(key) ? key.value : undefined;
     // In an adapter, keys may be statuses and values of contracts, such as 200 and true.
-    const countsAsText =
-      typeof keyValue === 'string' || (isScalar(key) && path[0] === 'routes' && path[2] === 'adapter');
+    const [section, , part] = pathInApi(path);
+    const countsAsText = typeof keyValue === 'string' || (isScalar(key) && section === 'routes' && part === 'adapter');
     const name = countsAsText && isScalar(key) ? (key.source ?? String(keyValue)) : keyValue;
     const keyPath = [...path, String(name ?? 'null')];
     if (typeof name === 'string' && name !== '__proto__') {

@@ -1,6 +1,14 @@
 import type { Fault } from './fault.ts';
 import { adapterNeedsContracts, adapterNeedsVersion, adapterRoutes } from './rules/adapters.ts';
 import {
+  apisAreMaps,
+  apisAreNotLooser,
+  apisHaveNoFleet,
+  apisHaveOwnSectionsOnly,
+  basesAreUsable,
+  basesDiffer,
+} from './rules/apis.ts';
+import {
   certificatesAreReadable,
   contractsAreReadable,
   guideNeedsContracts,
@@ -16,6 +24,7 @@ import {
   routeOfEachEndExists,
   successorExists,
   successorIsHigher,
+  successorOfOtherApi,
   successorsHaveNoCycle,
   sunsetNeedsDeprecation,
   sunsetNotBeforeDeprecation,
@@ -90,6 +99,12 @@ import {
 /** The rules for a file without type errors. Each rule has a fixture with its id as the name in test/fixtures/bad-routes. */
 export const rules = {
   'unknown-key': unknownKeys,
+  'api-value': apisAreMaps,
+  'api-base': basesAreUsable,
+  'api-twice': basesDiffer,
+  'api-section': apisHaveOwnSectionsOnly,
+  'api-in-fleet': apisHaveNoFleet,
+  'api-looser': apisAreNotLooser,
   'no-route': needsRoute,
   'prefix-shape': prefixShape,
   'second-spelling': oneSpellingPerVersion,
@@ -144,6 +159,7 @@ export const warningRules = {
   'deprecation-without-sunset': deprecationWithoutSunset,
   'sunset-passed': passedSunset,
   'no-successor': noSuccessor,
+  'successor-of-other-api': successorOfOtherApi,
   'successor-ends-first': successorEndsFirst,
   'contract-without-counterpart': contractWithoutCounterpart,
   'route-without-counterpart': routesWithoutCounterpart,

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { apiSections } from './apiSource.ts';
 import { fleet } from './schema/fleet.ts';
 import { notify } from './schema/notify.ts';
 import { defaults, routes } from './schema/routes.ts';
 import { section } from './schema/scalar.ts';
 import { brownout, compat, gateway, guard, log, retire, telemetry, usage } from './schema/settings.ts';
+import { flag, text } from './schema/words.ts';
 
 /** A whole routes.yaml: keys, types and defaults. The JSON Schema for editors is generated from it. */
 export const routesFile = section({
@@ -22,6 +24,14 @@ export const routesFile = section({
   notify: notify.prefault([]).describe('Webhooks that receive events about the end of versions.'),
   telemetry: telemetry.prefault({}).describe('Export to an OpenTelemetry collector. Off without `otlp`.'),
 });
+
+/** What an API below `apis` says about itself, beside its sections. */
+export const apiHead = section({
+  owner: text('the name of a team').optional().describe('Who answers for the API: a text for reports.'),
+  listed: flag.prefault(true).describe('Whether the API is listed where the APIs of the host are listed.'),
+});
+
+export type ApiHead = z.output<typeof apiHead>;
 
 /** The file as typed values: durations in milliseconds, sizes in bytes, dates in epoch milliseconds. */
 export type ConfigValues = z.output<typeof routesFile>;
@@ -42,20 +52,55 @@ let cachedSchema: SchemaNode | undefined;
 
 /** The JSON Schema of a routes.yaml whose variables are expanded. */
 export function jsonSchema(): SchemaNode {
-  cachedSchema ??= z.toJSONSchema(routesFile, { io: 'input', target: 'draft-7' }) as SchemaNode;
+  cachedSchema ??= withApis(
+    z.toJSONSchema(routesFile, { io: 'input', target: 'draft-7' }) as SchemaNode,
+    z.toJSONSchema(apiHead, { io: 'input', target: 'draft-7' }) as SchemaNode,
+  );
   return cachedSchema;
+}
+
+function withApis(file: SchemaNode, head: SchemaNode): SchemaNode {
+  const sections = Object.entries(file.properties ?? {}).filter(([key]) => apiSections.some((name) => name === key));
+  const api = {
+    type: 'object',
+    properties: { ...Object.fromEntries(sections), ...head.properties },
+    additionalProperties: false,
+  };
+  const apis: SchemaNode = {
+    type: 'object',
+    additionalProperties: api,
+    default: {},
+    description: 'Further APIs, each below its base, such as /orders. See docs/several-apis.md.',
+  };
+  return { ...file, properties: { ...file.properties, apis } };
 }
 
 /** The content of gateway/routes.schema.json, for editors: the schema of a file whose variables are not yet expanded. */
 export function schemaText(): string {
   const { $schema, properties, ...rest } = forEditors(jsonSchema());
   const routes = { ...properties?.['routes'], propertyNames: { pattern: '^/v(0|[1-9][0-9]*)$' } };
+  const apis = properties?.['apis'];
+  const api = isNode(apis?.additionalProperties) ? apis.additionalProperties : undefined;
+  // The sections of an API are those of the file.
+  const sections = apiSections.map((key) => [key, { $ref: `#/properties/${key}` }]);
   const schema = {
     $schema,
     title: 'routes.yaml of version-gateway',
     ...rest,
-    required: ['routes'],
-    properties: { ...properties, routes },
+    anyOf: [{ required: ['routes'] }, { required: ['apis'] }],
+    properties: {
+      ...properties,
+      routes,
+      apis: {
+        ...apis,
+        propertyNames: { pattern: '^(/[A-Za-z0-9._~-]+){1,4}$' },
+        additionalProperties: {
+          ...api,
+          required: ['routes'],
+          properties: { ...api?.properties, ...Object.fromEntries(sections) },
+        },
+      },
+    },
   };
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
@@ -106,11 +151,14 @@ Generated from the schema that checks the file. \`gateway/routes.schema.json\` i
 /** The content of docs/routes.md: every key with its default and its meaning. */
 export function referencePage(): string {
   const root = jsonSchema();
-  const { routes, ...sections } = root.properties ?? {};
+  const { routes, apis, ...sections } = root.properties ?? {};
+  const api = mapForm(isNode(apis?.additionalProperties) ? apis.additionalProperties : undefined);
   const route = mapForm(isNode(routes?.additionalProperties) ? routes.additionalProperties : undefined);
   const tables = [table('routes./vN', route?.properties ?? {}, ['timeouts', 'limits', 'retries', 'health', 'tls'])];
   for (const [name, section] of Object.entries(sections))
     tables.push(table(name, section.properties ?? section.items?.properties ?? {}, []));
+  // The sections of an API are those of the file.
+  tables.push(table('apis./BASE', api?.properties ?? {}, apiSections));
   return [introduction, ...tables].join('\n');
 }
 

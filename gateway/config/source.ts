@@ -19,6 +19,8 @@ export interface Source {
   readonly quotedVariables?: ReadonlySet<string>;
   /** The environment variables that the document may refer to. */
   readonly env: NodeJS.ProcessEnv;
+  /** Set if the document is an API below `apis`: `tree` also has what it inherits, and this `tree` only has what is written there. */
+  readonly api?: { readonly base: string; readonly tree: unknown };
 }
 
 /** The positions of a value and of its key. */
@@ -26,6 +28,9 @@ export interface Place {
   readonly key: Position | undefined;
   readonly value: Position;
 }
+
+/** The sections of a file that an API does not have. */
+export const gatewaySections: ReadonlySet<string> = new Set(['gateway', 'usage', 'fleet', 'log', 'telemetry', 'apis']);
 
 export function placeKey(path: Path): string {
   return JSON.stringify(path);
@@ -47,6 +52,16 @@ export function hasValue(source: Source, path: Path): boolean {
   return valueAt(source.tree, path) !== undefined;
 }
 
+/** Where the value at `path` of a document is in its file: below `apis./orders`, unless the API inherits it. */
+export function pathInFile({ api, tree }: Source, path: Path): Path {
+  if (!api) return path;
+  const [section] = path;
+  const isOwn = section === undefined || section === 'routes' || section === 'notify';
+  const isInherited = !isOwn && valueAt(api.tree, path.slice(0, 2)) === undefined && valueAt(tree, path) !== undefined;
+  const isOfGateway = typeof section === 'string' && gatewaySections.has(section);
+  return isInherited || isOfGateway ? path : ['apis', api.base, ...path];
+}
+
 /** A fault at the value of `path`. If its key is missing, the fault is at the map that lacks it. */
 export function faultAt(source: Source, path: Path, message: string, remedy: string): Fault {
   return faultAtPart(source, path, 'value', message, remedy);
@@ -58,13 +73,14 @@ export function faultAtKey(source: Source, path: Path, message: string, remedy: 
 }
 
 function faultAtPart(source: Source, path: Path, part: keyof Place, message: string, remedy: string): Fault {
-  const option = source.options?.get(placeKey(path));
-  const position = option === undefined ? positionOf(source, path, part) : undefined;
+  const place = pathInFile(source, path);
+  const option = source.options?.get(placeKey(place));
+  const position = option === undefined ? positionOf(source, place, part) : undefined;
   return {
     file: option === undefined ? source.file : undefined,
     line: position?.line,
     column: position?.column,
-    path: option ?? printable(formatPath(path)),
+    path: option ?? printable(formatPath(place)),
     value: part === 'key' ? undefined : quotedValue(valueAt(source.tree, path), path),
     message: printable(maskUserinfo(message)),
     remedy: printable(maskUserinfo(remedy)),

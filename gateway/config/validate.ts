@@ -1,5 +1,7 @@
 import { resolve } from 'node:path';
 import type { z } from 'zod';
+import { baseOf, idIn, idOfReference, rootBase, segmentOf } from './api.ts';
+import { apiSources, headOf } from './apiSource.ts';
 import { buildSnapshot } from './build.ts';
 import { type ParsedContracts, readContract } from './contracts.ts';
 import { ExpandedText } from './expand.ts';
@@ -12,7 +14,7 @@ import type { RouteEntry, RuleContext } from './rules/rule.ts';
 import { intendedKeys } from './rules/unknownKeys.ts';
 import { rules, warnings } from './rules.ts';
 import { nameOfType, type ScalarIssue } from './schema/scalar.ts';
-import { type ConfigValues, jsonSchema, routesFile } from './schema.ts';
+import { apiHead, type ConfigValues, jsonSchema, routesFile } from './schema.ts';
 import type { Snapshot } from './snapshot.ts';
 import { faultAt, type Source, valueAt } from './source.ts';
 
@@ -49,16 +51,19 @@ export function validate(
       faults.length > 0 ? faults : [faultAt(source, [], 'The file is not a map.', 'Begin it with `routes:`.')],
     );
   }
-  const typeCheck = checkTypes(source);
-  const context = contextOf(source, typeCheck, parsed);
+  const { context, typeFaults } = contextsOf(source, parsed);
+  const contexts = [...context.apis.values()];
   const applicableRules = Object.entries(rules).filter(([name]) => needsUpstreams || name !== 'no-target');
-  const ruleFaults = applicableRules.flatMap(([, rule]) => rule(context, now));
+  const ruleFaults = contexts.map((one) => applicableRules.flatMap(([, rule]) => rule(one, now)));
   // An unset variable or a misspelt key is one fault. The value that is missing because of it is not reported again.
   const reportedPaths = new Set([
     ...faults.map(({ path }) => path).filter((path) => path !== ''),
     ...(context.schema ? intendedKeys(source, context.schema) : []),
   ]);
-  const furtherFaults = [...typeCheck.faults, ...ruleFaults].filter(({ path }) => !reportedPaths.has(path));
+  const furtherFaults = withoutInherited([typeFaults[0] ?? [], ruleFaults[0] ?? []].flat(), [
+    ...typeFaults.slice(1),
+    ...ruleFaults.slice(1),
+  ]).filter(({ path }) => !reportedPaths.has(path));
   const allFaults = [...faults, ...furtherFaults];
   if (allFaults.length > 0) return refusal(allFaults);
   const referencedFiles = context.files.digests().map(([name]) => name);
@@ -67,7 +72,20 @@ export function validate(
   // The clock of a file system may be ahead.
   const filesChangedAt = changeTimes.length === 0 ? now : Math.min(now, Math.max(...changeTimes));
   const snapshot = buildSnapshot(context, filesChangedAt);
-  return { source, snapshot, faults: [], warnings: warnings(context, now).sort(byPlace) };
+  const [ownWarnings = [], ...warningsOfApis] = contexts.map((one) => warnings(one, now));
+  return { source, snapshot, faults: [], warnings: withoutInherited(ownWarnings, warningsOfApis).sort(byPlace) };
+}
+
+/** The faults of the gateway's file, and those of the APIs. A fault in a value that APIs inherit is reported once. */
+function withoutInherited(own: readonly Fault[], ofApis: readonly (readonly Fault[])[]): Fault[] {
+  const textOf = ({ path, message }: Fault): string => `${path}\n${message}`;
+  const known = new Set(own.map(textOf));
+  const further = ofApis.flat().filter((fault) => {
+    const isKnown = known.has(textOf(fault));
+    if (!fault.path.startsWith('apis.')) known.add(textOf(fault));
+    return !isKnown;
+  });
+  return [...own, ...further];
 }
 
 /** An `ExpandedText` object is a text with variables, and not a map. */
@@ -79,25 +97,68 @@ function refusal(faults: readonly Fault[]): ConfigResult {
   return { snapshot: undefined, faults: faults.toSorted(byPlace), warnings: [] };
 }
 
-function contextOf(source: Source, { config, isAccepted }: TypeCheck, parsed?: ParsedContracts): RuleContext {
-  const files = new ReferencedFiles();
-  const entries = Object.entries(config.routes)
-    .filter(([key]) => isPrefix(key))
-    .map(([key, route]): RouteEntry => ({ key, name: key.slice(1), major: Number(key.slice(2)), route }))
-    .sort((a, b) => a.major - b.major);
-  const contracts = entries.flatMap(({ key, name, route: { contract } }) => {
-    if (!contract) return [];
-    const file = resolve(source.folder, contract.file);
-    return [[key, readContract(file, contract.publish, name, files, parsed)] as const];
-  });
-  // Building the schema takes about 5 % of the CPU time of a start.
-  const schema = isAccepted ? undefined : jsonSchema();
-  return { source, schema, config, entries, files, contracts: new Map(contracts) };
+interface Contexts {
+  /** Of the API at the root. */
+  readonly context: RuleContext;
+  /** Of the API at the root, and of each other API. */
+  readonly typeFaults: readonly (readonly Fault[])[];
 }
 
-interface TypeCheck {
+function contextsOf(source: Source, parsed?: ParsedContracts): Contexts {
+  const apis = new Map<string, RuleContext>();
+  const files = new ReferencedFiles();
+  const checks = [source, ...apiSources(source)].map((one) => {
+    const { api } = one;
+    const check = checkTypes({ ...one, tree: withoutValueAt(one.tree, ['apis']) ?? {} }, routesFile);
+    const head = api && checkTypes({ ...one, tree: headOf(api.tree) }, apiHead);
+    return { one, check, head, isAccepted: check.isAccepted && (head?.isAccepted ?? true) };
+  });
+  // Building the schema takes about 5 % of the CPU time of a start.
+  const schema = checks.every(({ isAccepted }) => isAccepted) ? undefined : jsonSchema();
+  const [root] = checks.map(({ one, check: { config }, head }): RuleContext => {
+    const base = one.api?.base ?? rootBase;
+    const entries = entriesOf(config.routes, base);
+    const contracts = entries.flatMap(({ key, route: { contract } }) => {
+      if (!contract) return [];
+      const file = resolve(source.folder, contract.file);
+      return [[key, readContract(file, contract.publish, key.slice(1), files, parsed)] as const];
+    });
+    const context: RuleContext = {
+      source: one,
+      base,
+      apis,
+      // The rule for unknown keys looks at the whole file.
+      schema: one.api ? undefined : schema,
+      config,
+      entries,
+      files,
+      head: head?.config,
+      contracts: new Map(contracts),
+    };
+    apis.set(base, context);
+    return context;
+  });
+  if (!root) throw new Error('A file without the API at the root.');
+  return { context: root, typeFaults: checks.map(({ check, head }) => [...check.faults, ...(head?.faults ?? [])]) };
+}
+
+function entriesOf(routes: ConfigValues['routes'], base: string): RouteEntry[] {
+  return Object.entries(routes)
+    .filter(([key]) => isPrefix(key))
+    .map(([key, route]): RouteEntry => {
+      const name = idIn(base, key.slice(1));
+      // `/orders/v2` is `/v2` for the API itself.
+      const successor = route.successor && idOfReference(base, route.successor);
+      const isOwn = successor !== undefined && baseOf(successor) === base;
+      const normal = isOwn ? { ...route, successor: `/${segmentOf(successor)}` } : route;
+      return { key, name, major: Number(key.slice(2)), route: normal };
+    })
+    .sort((a, b) => a.major - b.major);
+}
+
+interface TypeCheck<Values> {
   /** The document with defaults and without the wrong values. */
-  readonly config: ConfigValues;
+  readonly config: Values;
   readonly faults: readonly Fault[];
   /** No value has a wrong type, and no key is unknown. Unknown keys are not among the faults. */
   readonly isAccepted: boolean;
@@ -111,13 +172,13 @@ const unspecificIssue: ScalarIssue = { predicate: 'is wrong', remedy: 'Correct i
  * Checks types and fills in defaults. A wrong value is reported and left out, so that the rules can find further faults;
  * with `hasValue(source, path)` a rule can distinguish a missing key from a wrong value.
  */
-function checkTypes(source: Source): TypeCheck {
+function checkTypes<Values>(source: Source, form: z.ZodType<Values>): TypeCheck<Values> {
   const faults: Fault[] = [];
   let tree = source.tree;
   // Each round removes a part of the document, so the loop ends; the limit is a safeguard.
   for (let round = 0; round < 1000; round += 1) {
     // zod would compile the schema to functions, which does not pay off for one file.
-    const result = routesFile.safeParse(tree, { jitless: true });
+    const result = form.safeParse(tree, { jitless: true });
     if (result.success) return { config: result.data, faults, isAccepted: round === 0 };
     const issues = result.error.issues.flatMap((issue) => flattenUnion(issue, []));
     faults.push(...issues.flatMap((issue) => toFault(source, issue)));

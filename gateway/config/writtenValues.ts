@@ -1,6 +1,6 @@
 import { printable } from '../shared/text.ts';
 import { ExpandedText } from './expand.ts';
-import { type Path, quotedValue } from './fault.ts';
+import { type Path, pathInApi, quotedValue } from './fault.ts';
 import { formatPath, placeKey, type Source } from './source.ts';
 
 /** The values of a routes.yaml as they are written there, to compare two files line by line. */
@@ -102,13 +102,14 @@ function editedValue(
   old: Leaf | 'map' | undefined,
   current: Leaf | 'map' | undefined,
 ): EditedValue {
-  const [section, owner] = path;
+  const [section, owner] = pathInApi(path);
   const [before, after] = [old, current].map((one) => (one === 'map' ? undefined : shown(one, path)));
   const key = printable(formatPath(path));
   const place = [file === undefined ? undefined : printable(file), line].filter((part) => part !== undefined).join(':');
   return {
-    version: section === 'routes' && typeof owner === 'string' ? owner : undefined,
-    section: String(section),
+    version:
+      section === 'routes' && typeof owner === 'string' ? `${path[0] === 'apis' ? path[1] : ''}${owner}` : undefined,
+    section: String(section ?? path[0]),
     key,
     line,
     before,

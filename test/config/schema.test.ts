@@ -23,13 +23,21 @@ it('accepts the file of this repository', () => {
   expect(validate.errors).toBe(null);
 });
 
-it.each(['unknown-key', 'prefix-shape', 'type-forms', 'type-units', 'type-dates', 'type-urls', 'no-route-at-all'])(
-  'refuses what an editor can see is wrong: %s',
-  (name) => {
-    const fixture = fixturesIn('bad-routes').find((candidate) => candidate.name === name);
-    expect(validate(parse(fixture?.input ?? ''))).toBe(false);
-  },
-);
+it.each([
+  'unknown-key',
+  'prefix-shape',
+  'type-forms',
+  'type-units',
+  'type-dates',
+  'type-urls',
+  'no-route-at-all',
+  'api-base',
+  'api-section',
+  'api-value',
+])('refuses what an editor can see is wrong: %s', (name) => {
+  const fixture = fixturesIn('bad-routes').find((candidate) => candidate.name === name);
+  expect(validate(parse(fixture?.input ?? ''))).toBe(false);
+});
 
 it.each(['jwt:sub', 'header:x-client-id', 'jwt:a b', 'header:'])(
   'accepts and refuses the identifier %s, like the gateway',

@@ -63,11 +63,14 @@ export async function freeUrl(): Promise<string> {
 export async function refusedUrl(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1').unref();
   await once(server, 'listening');
-  // The local port of an open connection: nothing listens there, and the kernel gives it to no listener of another test.
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').unref();
+  // The local port of an open connection: nothing listens there, and the kernel gives it to no listener of another test. The address is
+  // not 127.0.0.1, from which a gateway connects: its connection could get the same port, and would then be one to itself.
+  const localAddress = '127.0.0.77';
+  const { port } = server.address() as AddressInfo;
+  const socket = connect({ port, host: '127.0.0.1', localAddress }).unref();
   await once(socket, 'connect');
   heldPorts.push(socket);
-  return `http://127.0.0.1:${socket.localPort}`;
+  return `http://${localAddress}:${socket.localPort}`;
 }
 
 // Referenced, so that they stay open until the process ends.

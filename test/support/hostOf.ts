@@ -11,11 +11,12 @@ export function hostOf(root: Snapshot, others: Readonly<Record<string, Snapshot>
     apis.set(base, { ...settings, base, guard: { ...guard, force } });
     all.push(
       ...snapshot.sortedVersions.map((version) => {
-        const { name, successor, adapter } = version;
+        const { name, successor, adapter, shadow } = version;
         return {
           ...version,
           name: idIn(base, name),
           successor: successor === undefined ? undefined : idIn(base, successor),
+          shadow: shadow && { ...shadow, to: idIn(base, shadow.to) },
           adapter: adapter && { ...adapter, from: idIn(base, adapter.from) },
         };
       }),

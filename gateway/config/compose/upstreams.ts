@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { shortened } from '../../shared/text.ts';
+import { pathOfVersion } from '../api.ts';
 import type { Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
 import type { Snapshot } from '../snapshot.ts';
@@ -27,7 +28,7 @@ export function composeTargets(snapshot: Snapshot, source: Source, text: string)
   return snapshot.sortedVersions.flatMap(({ name, targets }) =>
     targets.map((target, index): ComposeTarget => {
       const { hostname, port, protocol } = new URL(target.url);
-      const path = pathOf(source, `/${name}`, index);
+      const path = pathOf(source, pathOfVersion(name), index);
       const place = source.places.get(placeKey(path))?.value;
       const written = place ? (lines[place.line - 1] ?? '').slice(place.column - 1) : '';
       return {
@@ -43,8 +44,7 @@ export function composeTargets(snapshot: Snapshot, source: Source, text: string)
 }
 
 /** The path of a target. An upstream is a list of maps, a list of URLs, one URL, or the URL in place of the whole route. */
-function pathOf(source: Source, key: string, index: number): Path {
-  const route = ['routes', key];
+function pathOf(source: Source, route: Path, index: number): Path {
   const forms = [
     [...route, 'upstream', index, 'url'],
     [...route, 'upstream', index],
@@ -168,9 +168,10 @@ export function servicesOf(targets: readonly ResolvedTarget[]): ReadonlySet<Serv
   return new Set(targets.flatMap(({ resolution }) => (resolution.kind === 'services' ? resolution.services : [])));
 }
 
-/** Whether a service is named after a version: `v1`, `api-v1`, `v1.api`. */
+/** Whether a service is named after a version: `v1`, `api-v1`, `v1.api`; after `orders/v1`: `orders-v1`, `api-orders-v1`. */
 export function isNamedFor(service: string, version: string): boolean {
-  return service.toLowerCase().split(/[-_.]/).includes(version);
+  const [name, id] = [service, version].map((text) => `-${text.toLowerCase().replace(/[/_.]/g, '-')}-`);
+  return name?.includes(id ?? '') === true;
 }
 
 /** If no service has the host name of a target, every request gets 502. */

@@ -1,4 +1,5 @@
 import type { AdapterRoute, AdapterSettings, Operation } from '../adapterSettings.ts';
+import { baseOf, idOfReference, pathOfVersion } from '../api.ts';
 import type { Fault, Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
 import type { Content } from '../referencedFiles.ts';
@@ -14,14 +15,14 @@ type AdapterSection = NonNullable<RouteEntry['route']['adapter']>;
  * The settings of a version's adapter. `pairs`: the comparisons that `serve` requires. `derivedFromContracts` is added after both
  * contracts have been compared.
  */
-export function adapterOf({ key, route }: Pick<RouteEntry, 'key' | 'route'>): AdapterSettings | undefined {
+export function adapterOf({ name: id, route }: RouteEntry): AdapterSettings | undefined {
   const { adapter } = route;
   if (adapter?.from === undefined) return undefined;
   const { from, mode, body, pairs } = adapter;
   const routes = Object.entries(adapter.routes).map(([name, row]): AdapterRoute => {
     const { method, path } = splitRoute(name);
     if (row.gone !== undefined) return { method, path, gone: row.gone };
-    const at = ['routes', key, 'adapter', 'routes', name];
+    const at = [...pathOfVersion(id), 'adapter', 'routes', name];
     const { request = {}, response = {} } = row;
     return {
       method,
@@ -40,7 +41,7 @@ export function adapterOf({ key, route }: Pick<RouteEntry, 'key' | 'route'>): Ad
       ),
     };
   });
-  return { from: from.slice(1), mode, body, pairs, routes, derivedFromContracts: undefined };
+  return { from: idOfReference(baseOf(id), from), mode, body, pairs, routes, derivedFromContracts: undefined };
 }
 
 /** Makes all places absolute. `base`: the path of the outermost list in routes.yaml. All places, also nested ones, are relative to it. */
@@ -70,7 +71,8 @@ export const adapterNeedsVersion: ConfigRule = ({ source, entries }) =>
     }
     if (from === key) return [faultAt(source, at, `${key} cannot be adapted from itself.`, remedy)];
     const target = entries.find((other) => other.key === from);
-    if (!target) return [faultAt(source, at, `${from} is not a version of this file.`, remedy)];
+    if (!target)
+      return [faultAt(source, at, `${from} is not a version of this ${source.api ? 'API' : 'file'}.`, remedy)];
     if (target.route.retired) return [faultAt(source, at, `${from} is retired, so it has no backend.`, remedy)];
     if (!target.route.adapter) return [];
     return [faultAt(source, at, `${from} has an adapter itself. Adapters cannot be chained.`, remedy)];

@@ -1,4 +1,5 @@
 import { dateText } from '../../shared/instant.ts';
+import { baseOf, idOfReference } from '../api.ts';
 import type { Fault } from '../fault.ts';
 import {
   type Contract,
@@ -10,8 +11,16 @@ import {
   type UnusableContract,
 } from '../snapshot.ts';
 import { faultAt, faultAtKey, hasValue } from '../source.ts';
-import { isPrefix, problemOfVersionIn, routeKeys } from './routes.ts';
-import type { ConfigRule, RouteEntry, RuleContext, WarningRule } from './rule.ts';
+import { basePattern, isPrefix, problemOfVersionIn, routeKeys } from './routes.ts';
+import {
+  type ConfigRule,
+  isInService,
+  leavesApi,
+  type RouteEntry,
+  type RuleContext,
+  successorEvenIfRetired,
+  type WarningRule,
+} from './rule.ts';
 
 /** A client that reads `Sunset` expects a `Deprecation` before it. */
 export const sunsetNeedsDeprecation: ConfigRule = ({ source, entries }) =>
@@ -33,23 +42,72 @@ export const sunsetNotBeforeDeprecation: ConfigRule = ({ source, entries }) =>
   });
 
 /** A successor must be a version of this file. */
-export const successorExists: ConfigRule = ({ source, entries }) =>
-  entries.flatMap(({ key, route: { successor } }) => {
+export const successorExists: ConfigRule = ({ source, entries, apis }) =>
+  entries.flatMap((entry) => {
+    const { key, route } = entry;
+    const { successor } = route;
     if (successor === undefined || hasValue(source, ['routes', successor])) return [];
+    // Teams must not block each other, so a missing version of another API is a warning.
+    if (leavesApi(entry) && apis.size > 1) return [];
     const others = routeKeys(source).filter((other) => other !== key && isPrefix(other));
     const remedy = others.length > 0 ? `Write one of ${others.join(', ')}, or remove it.` : 'Remove it.';
-    return [faultAt(source, ['routes', key, 'successor'], `${successor} is not a version of this file.`, remedy)];
+    return [
+      faultAt(
+        source,
+        ['routes', key, 'successor'],
+        `${successor} is not a version of this ${source.api ? 'API' : 'file'}.`,
+        remedy,
+      ),
+    ];
   });
 
+/** Clients are sent to a version of another API that does not serve them. */
+export const successorOfOtherApi: WarningRule = ({ source, base, entries, apis }, now) =>
+  entries.filter(leavesApi).flatMap(({ key, route: { successor = '' } }) => {
+    const other = entryOf(idOfReference(base, successor), apis);
+    if (other && isInService(other, now)) return [];
+    const message = `${successor}, the successor of ${key}, ${other ? 'is itself retired' : 'does not exist'}.`;
+    return [faultAt(source, ['routes', key, 'successor'], message, 'Name a version in service, or remove the key.')];
+  });
+
+function entryOf(id: string, apis: RuleContext['apis']): RouteEntry | undefined {
+  return apis.get(baseOf(id))?.entries.find(({ name }) => name === id);
+}
+
 /** Successors must not form a cycle: clients would be sent back and forth. */
-export const successorsHaveNoCycle: ConfigRule = (context) =>
-  versionsWithLowerSuccessor(context).flatMap(({ entry, chain }) => {
+export const successorsHaveNoCycle: ConfigRule = (context) => [
+  ...cyclesWithinApi(context),
+  ...context.entries.filter(leavesApi).flatMap((entry) => {
+    const chain = [entry.name];
+    let current = nextEntry(entry, context.apis);
+    while (current && !chain.includes(current.name)) {
+      chain.push(current.name);
+      current = nextEntry(current, context.apis);
+    }
+    if (current !== entry) return [];
+    const message = `The successors form a cycle: ${[...chain, entry.name].map((id) => `/${id}`).join(' → ')}.`;
+    const remedy = 'Name a version that does not lead back, or remove the key.';
+    return [faultAt(context.source, ['routes', entry.key, 'successor'], message, remedy)];
+  }),
+];
+
+/** The successor of a version in whatever API. */
+function nextEntry(entry: RouteEntry, apis: RuleContext['apis']): RouteEntry | undefined {
+  const base = baseOf(entry.name);
+  const api = apis.get(base);
+  const { successor = '' } = entry.route;
+  return leavesApi(entry) ? entryOf(idOfReference(base, successor), apis) : api && successorEvenIfRetired(entry, api);
+}
+
+function cyclesWithinApi(context: RuleContext): Fault[] {
+  return versionsWithLowerSuccessor(context).flatMap(({ entry, chain }) => {
     if (chain.at(-1) !== entry.key) return [];
     const message =
       chain.length === 2 ? `${entry.key} is its own successor.` : `The successors form a cycle: ${chain.join(' → ')}.`;
     const path = ['routes', entry.key, 'successor'];
     return [faultAt(context.source, path, message, 'Name a higher major, or remove the key.')];
   });
+}
 
 /** The successor of a major is a higher major. */
 export const successorIsHigher: ConfigRule = (context) =>
@@ -93,8 +151,10 @@ export const forcePlaceholder = '<why this is right>';
 export const forceNeedsPrefixAndReason: ConfigRule = ({ source, config }) =>
   Object.entries(config.guard.force).flatMap(([key, reason]): Fault[] => {
     const path = ['guard', 'force', key];
-    if (!isPrefix(key))
-      return [faultAtKey(source, path, `${key} is not the prefix of a version.`, 'Write /v1: "the reason".')];
+    const end = key.lastIndexOf('/');
+    // The gateway's file may name versions of all APIs.
+    const isId = isPrefix(key.slice(end)) && (end === 0 || (!source.api && basePattern.test(key.slice(0, end))));
+    if (!isId) return [faultAtKey(source, path, `${key} is not the prefix of a version.`, 'Write /v1: "the reason".')];
     // The text of the placeholder without its brackets is not a reason, either.
     const isPlaceholder = /^\s*<.*>\s*$/.test(reason) || reason.trim() === forcePlaceholder.slice(1, -1);
     return isPlaceholder

@@ -9,6 +9,7 @@ import { isRoute, splitRoute, unmatchedPath } from './lifecycle.ts';
 import {
   type ConfigRule,
   isInService,
+  leavesApi,
   type RouteEntry,
   type RuleContext,
   successorEntry,
@@ -191,7 +192,7 @@ export const brownoutCannotStart: WarningRule = (context, now) =>
     const index = route.brownouts.findIndex((window) => window.at > now);
     if (index === -1 || !isInService(entry, now)) return [];
     const at = ['routes', key, 'brownouts', index];
-    if (successorEntry(entry, context, (other) => isInService(other, now)) === undefined) {
+    if (!leavesApi(entry) && successorEntry(entry, context, (other) => isInService(other, now)) === undefined) {
       const message = `${key} has no successor, so its brownouts are skipped.`;
       return [faultAtKey(context.source, at, message, 'Add the next major, or remove the brownouts.')];
     }

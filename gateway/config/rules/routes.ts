@@ -8,11 +8,22 @@ export const needsRoute: ConfigRule = ({ source }) => {
   const routes = valueAt(source.tree, ['routes']);
   const isEmpty =
     routes === undefined || routes === null || (typeof routes === 'object' && Object.keys(routes).length === 0);
-  if (!isEmpty) return [];
+  // A value of a wrong type is already reported.
+  const apis = source.api ? undefined : valueAt(source.tree, ['apis']);
+  const hasApis = apis !== undefined && apis !== null && Object.keys(apis).length > 0;
+  if (!isEmpty || hasApis) return [];
   return [
-    faultAt(source, ['routes'], 'The file has no routes.', 'Write at least one, such as /v1: http://127.0.0.1:3001.'),
+    faultAt(
+      source,
+      ['routes'],
+      `The ${source.api ? 'API' : 'file'} has no routes.`,
+      'Write at least one, such as /v1: http://127.0.0.1:3001.',
+    ),
   ];
 };
+
+/** The characters of a base. */
+export const basePattern = /^(?:\/[A-Za-z0-9._~-]+)+$/;
 
 const prefixPattern = /^\/v(?:0|[1-9]\d*)$/;
 
@@ -26,9 +37,14 @@ export const prefixShape: ConfigRule = ({ source }) => {
   return keys
     .filter((key) => !isPrefix(key) && rightSpelling(key, keys) === key)
     .map((key) => {
-      const remedy = isPrefix(normalPrefix(key))
+      const end = key.lastIndexOf('/');
+      const isBelowBase = end > 0 && isPrefix(key.slice(end)) && basePattern.test(key.slice(0, end));
+      const ofOther = `Write it below apis: { ${key.slice(0, end)}: { routes: { ${key.slice(end)}: … } } }.`;
+      const spelling = isPrefix(normalPrefix(key))
         ? `Write ${normalPrefix(key)}.`
         : 'Write /v and the number of the major: /v1.';
+      const isOwn = source.api?.base === key.slice(0, end);
+      const remedy = isBelowBase ? (isOwn ? `Write ${key.slice(end)}.` : ofOther) : spelling;
       return faultAtKey(source, ['routes', key], `${key || 'An empty key'} is not the prefix of a version.`, remedy);
     });
 };

@@ -1,7 +1,7 @@
 import type { Fault } from '../fault.ts';
 import type { ReferencedFiles } from '../referencedFiles.ts';
 import type { RouteValues } from '../schema/routes.ts';
-import type { ConfigValues, SchemaNode } from '../schema.ts';
+import type { ApiHead, ConfigValues, SchemaNode } from '../schema.ts';
 import type { Contract, UnusableContract } from '../snapshot.ts';
 import type { Source } from '../source.ts';
 
@@ -9,7 +9,12 @@ import type { Source } from '../source.ts';
 export type ConfigRule = (context: RuleContext, now: number) => Fault[];
 
 export interface RuleContext {
+  /** The document: the whole file for the API at the root, else the API with what it inherits. */
   readonly source: Source;
+  /** '' for the API at the root. */
+  readonly base: string;
+  /** The contexts of all APIs of the file, by base. */
+  readonly apis: ReadonlyMap<string, RuleContext>;
   /** The JSON Schema of the whole file, in which rules look for unknown keys. Undefined if the file has no unknown key. */
   readonly schema: SchemaNode | undefined;
   /** The values in the file. A value of a wrong type is left out, although `hasValue(source, path)` is true for it. */
@@ -17,6 +22,8 @@ export interface RuleContext {
   /** The routes with a valid prefix, lowest major first. */
   readonly entries: readonly RouteEntry[];
   readonly files: ReferencedFiles;
+  /** What an API below `apis` says about itself. */
+  readonly head: ApiHead | undefined;
   /** The key of a route (`/v1`) → its contract. */
   readonly contracts: ReadonlyMap<string, Contract | UnusableContract>;
 }
@@ -24,7 +31,7 @@ export interface RuleContext {
 export interface RouteEntry {
   /** As in the file: `/v1`. */
   readonly key: string;
-  /** `v1`. */
+  /** The id: `v1`, `orders/v1`. */
   readonly name: string;
   readonly major: number;
   readonly route: RouteValues;
@@ -39,7 +46,12 @@ export function isInService({ route }: RouteEntry, now: number): boolean {
   return !route.retired && !isGone;
 }
 
-/** The configured successor of `entry`, else the next higher major. The result may be retired. */
+/** Whether clients of this version should move to another API. Only warnings look at the successor then. */
+export function leavesApi({ route }: RouteEntry): boolean {
+  return route.successor !== undefined && route.successor.lastIndexOf('/') > 0;
+}
+
+/** The configured successor of `entry` within its API, else the next higher major. The result may be retired. */
 export function successorEvenIfRetired(
   entry: RouteEntry,
   { entries }: Pick<RuleContext, 'entries'>,

@@ -148,7 +148,8 @@ export const receiverWithoutSecret: WarningRule = ({ source, config: { notify } 
 
 /** Every version is a tombstone, or past a sunset with `after_sunset: gone`. */
 export const nothingInService: WarningRule = (context, now) => {
-  if (context.entries.some((entry) => isInService(entry, now))) return [];
+  // A file with `apis` may have no API at the root.
+  if (context.entries.length === 0 || context.entries.some((entry) => isInService(entry, now))) return [];
   return [
     faultAt(
       context.source,

@@ -1,4 +1,5 @@
 import { dateText } from '../../shared/instant.ts';
+import { baseOf, idOfReference } from '../api.ts';
 import type { Fault } from '../fault.ts';
 import type { DriftSettings, ShadowSettings } from '../shadowSettings.ts';
 import type { Contract } from '../snapshot.ts';
@@ -18,12 +19,24 @@ type DraftShadow = NonNullable<RouteEntry['route']['shadow']>;
 type ShadowFault = readonly [key: keyof DraftShadow, message: string, remedy: string];
 
 /** Undefined without a shadow, or if it is not complete. */
-export function shadowOf({ shadow }: RouteEntry['route']): ShadowSettings | undefined {
+export function shadowOf({ name, route: { shadow } }: RouteEntry): ShadowSettings | undefined {
   if (shadow?.to === undefined || shadow.until === undefined) return undefined;
   const { to, sample, rate, in_flight: inFlight, timeout, body, control, credentials, routes, until } = shadow;
   const deny = routes.deny.map(splitRoute);
   const values = shadow.values === 'on';
-  return { to: to.slice(1), sample, rate, inFlight, timeout, body, control, credentials, deny, values, until };
+  return {
+    to: idOfReference(baseOf(name), to),
+    sample,
+    rate,
+    inFlight,
+    timeout,
+    body,
+    control,
+    credentials,
+    deny,
+    values,
+    until,
+  };
 }
 
 /** Undefined without `drift`, or if it is not complete. */
@@ -59,7 +72,7 @@ export const shadowHasTarget: ConfigRule = (context) =>
       return ['to', `${key} has no upstream, so there are no responses to compare.`, 'Remove shadow.'];
     if (to === key) return ['to', `${key} cannot be its own shadow.`, remedy];
     const target = entries.find((entry) => entry.key === to);
-    if (target === undefined) return ['to', `${to} is not in this file.`, remedy];
+    if (target === undefined) return ['to', `${to} is not in this ${source.api ? 'API' : 'file'}.`, remedy];
     return target.route.upstream === undefined ? ['to', `${to} has no upstream.`, remedy] : undefined;
   });
 

@@ -2,14 +2,21 @@ import { ExpandedText } from '../expand.ts';
 import type { Path } from '../fault.ts';
 import { nearest } from '../nearest.ts';
 import type { SchemaNode } from '../schema.ts';
-import { faultAtKey, formatPath, type Source } from '../source.ts';
+import { faultAtKey, formatPath, gatewaySections, type Source } from '../source.ts';
 import type { ConfigRule } from './rule.ts';
 
 /** An unknown key is most likely misspelt; without this rule its default would apply unnoticed. */
 export const unknownKeys: ConfigRule = ({ source, schema }) =>
-  unknownIn(source.tree, schema ? [schema] : [], []).map(({ path, key, knownKeys }) =>
-    faultAtKey(source, [...path, key], `The key ${key} is unknown.`, remedy(key, knownKeys)),
-  );
+  unknownIn(source.tree, schema ? [schema] : [], [])
+    .filter(isNoForeignSection)
+    .map(({ path, key, knownKeys }) =>
+      faultAtKey(source, [...path, key], `The key ${key} is unknown.`, remedy(key, knownKeys)),
+    );
+
+// The rule `api-section` reports a section of the gateway in an API.
+function isNoForeignSection({ path, key }: UnknownKey): boolean {
+  return path[0] !== 'apis' || path.length !== 2 || !gatewaySections.has(key);
+}
 
 /**
  * An unknown key is probably a misspelt known key. Returns the paths of these known keys, written as in faults. The known keys are

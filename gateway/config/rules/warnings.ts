@@ -5,6 +5,7 @@ import { type Contract, isUnusable } from '../snapshot.ts';
 import { faultAt, hasValue } from '../source.ts';
 import {
   isInService,
+  leavesApi,
   type RouteEntry,
   type RuleContext,
   successorEntry,
@@ -38,7 +39,7 @@ export const passedSunset: WarningRule = ({ source, entries }, now) =>
 /** A version ends without a successor. */
 export const noSuccessor: WarningRule = (context, now) =>
   context.entries
-    .filter((entry) => entry.route.sunset !== undefined && !servedSuccessorOf(entry, context, now))
+    .filter((entry) => entry.route.sunset !== undefined && !leavesApi(entry) && !servedSuccessorOf(entry, context, now))
     .map(({ key }) => {
       const message = `${key} ends, and there is no higher major that its clients can move to.`;
       return faultAt(context.source, ['routes', key, 'sunset'], message, 'Add the next major, or remove the sunset.');
@@ -94,7 +95,8 @@ export const movedToMissingRoute: WarningRule = (context, now) =>
 /** `moved` needs a successor. */
 export const movedWithoutSuccessor: WarningRule = (context, now) =>
   context.entries
-    .filter((entry) => Object.keys(entry.route.moved ?? {}).length > 0 && !servedSuccessorOf(entry, context, now))
+    .filter((entry) => Object.keys(entry.route.moved ?? {}).length > 0)
+    .filter((entry) => !leavesApi(entry) && !servedSuccessorOf(entry, context, now))
     .map(({ key }) => {
       const message = `${key} has moved routes but no successor.`;
       return faultAt(context.source, ['routes', key, 'moved'], message, 'Add the next major, or remove `moved`.');

@@ -4,7 +4,7 @@ import { hostName, pageUrl, probePath, targetUrl } from './network.ts';
 import { expandedValue, scalar, section, WrongValue } from './scalar.ts';
 import { drift, shadow } from './shadow.ts';
 import { dateTime, instant, period, rate, share, size, timer, timerOrOff } from './units.ts';
-import { filePath, flag, integer, oneOf, text, versionName } from './words.ts';
+import { filePath, flag, integer, oneOf, successorName, text } from './words.ts';
 
 // Each key is declared once. In `defaults` the key has a default value; in a route it is optional and overrides `defaults`.
 
@@ -237,9 +237,11 @@ export const route = section({
     .describe(
       'What happens after the sunset. serve: requests are still served. gone: they are answered 410. If the key is not written, `check` warns of a version that is still served after its sunset.',
     ),
-  successor: versionName
+  successor: successorName
     .optional()
-    .describe('The version that clients should move to. By default, the next higher major that is not retired.'),
+    .describe(
+      'The version that clients should move to; a version of another API is written with its base, such as /orders/v2. By default, the next higher major that is not retired.',
+    ),
   info: pageUrl.optional().describe('The URL of a page that describes the end of this version.'),
   moved: z
     .preprocess((input) => (input === null ? {} : input), z.record(z.string(), template))

@@ -53,11 +53,26 @@ export function text(expected: string) {
   });
 }
 
+const versionOfApi = /^(?:\/[A-Za-z0-9._~-]+)+\/v(?:0|[1-9]\d*)$/;
+const versionPath = /^\/v(?:0|[1-9]\d*)$/;
+
 export const versionName = scalar({
   accepts: ['string'],
   expected: 'a version of this file, such as /v2',
   json: { type: 'string', pattern: '^/v(0|[1-9][0-9]*)$' },
-  parse: (input) => (/^\/v(?:0|[1-9]\d*)$/.test(input) ? input : new WrongValue('is not a version')),
+  parse: (input) => {
+    if (versionOfApi.test(input))
+      return new WrongValue('is a version of another API', 'Write a version of the same API, such as /v2.');
+    return versionPath.test(input) ? input : new WrongValue('is not a version');
+  },
+});
+
+/** Like `versionName`, or a version of another API: `/orders/v2`. */
+export const successorName = scalar({
+  accepts: ['string'],
+  expected: 'a version of this file, such as /v2',
+  json: { type: 'string', pattern: '^(/[A-Za-z0-9._~-]+)*/v(0|[1-9][0-9]*)$' },
+  parse: (input) => (versionPath.test(input) || versionOfApi.test(input) ? input : new WrongValue('is not a version')),
 });
 
 export const filePath = scalar({

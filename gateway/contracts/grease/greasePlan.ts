@@ -1,3 +1,4 @@
+import { pathOfVersion, segmentOf } from '../../config/api.ts';
 import { byPlace, type Fault } from '../../config/fault.ts';
 import { type Version, withVersions } from '../../config/snapshot.ts';
 import { faultAt } from '../../config/source.ts';
@@ -22,12 +23,12 @@ export async function withGreasePlans(result: ConfigResult): Promise<ConfigResul
     const { name, contract, grease } = version;
     if (!grease || !contract) continue;
     try {
-      plannedVersions.set(name, { ...version, grease: { plan: await greasePlanText(contract.file, name) } });
+      plannedVersions.set(name, { ...version, grease: { plan: await greasePlanText(contract.file, segmentOf(name)) } });
     } catch (error) {
       if (!(error instanceof CompareError)) throw error;
       const message = `Responses of /${name} never contain unknown members: ${error.message}`;
       warnings.push(
-        faultAt(source, ['routes', `/${name}`, 'grease'], message, 'Correct the contract, or remove grease.'),
+        faultAt(source, [...pathOfVersion(name), 'grease'], message, 'Correct the contract, or remove grease.'),
       );
     }
   }

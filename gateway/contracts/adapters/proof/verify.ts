@@ -1,4 +1,5 @@
 import type { AdaptedRoute, AdapterSettings, OtherTypes } from '../../../config/adapterSettings.ts';
+import { pathOfVersion, segmentOf } from '../../../config/api.ts';
 import { byPlace, type Fault, type Path } from '../../../config/fault.ts';
 import { type Snapshot, type Version, withVersions } from '../../../config/snapshot.ts';
 import { faultAtKey, type Source, valueAt } from '../../../config/source.ts';
@@ -85,7 +86,7 @@ class AdapterCheck {
     const names = { own: `/${version.name}`, other: `/${from.name}` };
     for (const route of this.#adapter.routes) {
       if ('gone' in route) continue;
-      const at = ['routes', `/${version.name}`, 'adapter', 'routes', `${route.method} ${route.path}`];
+      const at = [...pathOfVersion(version.name), 'adapter', 'routes', `${route.method} ${route.path}`];
       const [ownRoute, otherRoute] = [own.find(route), other.find(route.to)];
       if (!ownRoute || !otherRoute) {
         const lacking = ownRoute
@@ -102,7 +103,7 @@ class AdapterCheck {
     }
     if (this.faults.length > 0) return undefined;
     const digests = [version, from].map(({ contract }) => contract?.digest ?? '');
-    return this.#orFault(['routes', names.own, 'adapter'], () => ({
+    return this.#orFault([...pathOfVersion(version.name), 'adapter'], () => ({
       ...this.#adapter,
       derivedFromContracts: prepareAdapter(this.#adapter, { own, other }, digests, this.#otherTypes),
     }));
@@ -134,11 +135,11 @@ class AdapterCheck {
       const { folder } = this.#source;
       return new AdapterSide(
         await openContract(contract.file, { cwd: folder, stdin: () => '', allowRemote: false }),
-        name,
+        segmentOf(name),
       );
     } catch (error) {
       if (!(error instanceof CompareError)) throw error;
-      this.add(['routes', `/${name}`, 'contract'], withoutRemedy(error), error.remedy);
+      this.add([...pathOfVersion(name), 'contract'], withoutRemedy(error), error.remedy);
       return undefined;
     }
   }
