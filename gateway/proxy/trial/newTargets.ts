@@ -1,3 +1,4 @@
+import { segmentOf } from '../../config/api.ts';
 import type { Snapshot, UpstreamTls, Version } from '../../config/snapshot.ts';
 import { stageWithWaivers } from '../../versions/lifecycle/stage.ts';
 
@@ -58,7 +59,7 @@ export function newTargets(
 function formsOf(version: Version, now: number): CheckedForm[] {
   const { name, targets, tls, prefix, health, adapter } = version;
   if (adapter?.mode === 'serve' || stageWithWaivers(version, now) === 'retired') return [];
-  const pathPrefix = prefix === 'forward' ? `/${name}` : '';
+  const pathPrefix = prefix === 'forward' ? `/${segmentOf(name)}` : '';
   return targets.map(({ url }) => ({ url, tls, pathPrefix, healthPath: health.path }));
 }
 
