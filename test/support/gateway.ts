@@ -60,12 +60,11 @@ export async function freeUrl(): Promise<string> {
 }
 
 /** A URL whose port is closed, so that connections are refused. Nothing can listen there. */
-export async function refusedUrl(): Promise<string> {
+export async function refusedUrl(localAddress = '127.0.0.77'): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1').unref();
   await once(server, 'listening');
-  // The local port of an open connection: nothing listens there, and the kernel gives it to no listener of another test. The address is
-  // not 127.0.0.1, from which a gateway connects: its connection could get the same port, and would then be one to itself.
-  const localAddress = '127.0.0.77';
+  // The local port of an open connection: nothing listens there, and the kernel gives it to no listener of another test. A gateway
+  // connects from 127.0.0.1. To a port of that address, its connection could get the same port, and would then be one to itself.
   const { port } = server.address() as AddressInfo;
   const socket = connect({ port, host: '127.0.0.1', localAddress }).unref();
   await once(socket, 'connect');

@@ -41,7 +41,8 @@ it('a file with every feature means what it meant before', async () => {
   const backends = { v2, v3, v4, v6, v7, v9 };
   const hook = await startReceiver();
   const collector = await startCollector();
-  const refused = await refusedUrl();
+  // The address in the files.
+  const refused = await refusedUrl('127.0.0.1');
   const urls = {
     V2: v2.url,
     V3: v3.url,
@@ -50,7 +51,7 @@ it('a file with every feature means what it meant before', async () => {
     V7: v7.url,
     V9: v9.url,
     REFUSED: refused,
-    REFUSED_TOO: await refusedUrl(),
+    REFUSED_TOO: await refusedUrl('127.0.0.1'),
     REFUSED_TLS: refused.replace('http:', 'https:'),
     HOOK: new URL(hook.url).origin,
     OTLP: collector.url,

@@ -180,7 +180,7 @@ describe('a real gateway', () => {
     const text = await runIn('/', ['status', '--admin', admin]);
     expect([text.code, text.stderr]).toEqual([0, '']);
     expect(text.stdout).toMatch(/generation 1, loaded .+ at the start\n/);
-    expect(text.stdout).toMatch(/\n {2}\/v1 +active .+\n {6}http:\/\/127\.0\.0\.1:\d+ /);
+    expect(text.stdout).toMatch(/\n {2}\/v1 +active .+\n {6}http:\/\/127\.0\.0\.77:\d+ /);
     const { code, stdout } = await runIn('/', ['status', '--admin', admin, '--format', 'json']);
     const direct = (await (await fetch(`http://${admin}/api/status`)).json()) as { gateway: object };
     const printed = JSON.parse(stdout);
