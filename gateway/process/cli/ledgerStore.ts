@@ -6,7 +6,12 @@ import type { StoredGateways } from '../../operate/fleet/storedGateways.ts';
 import { messageOf, printable } from '../../shared/text.ts';
 import type { LedgerDatabase } from '../../usage/ledger/database.ts';
 import { LedgerReader } from '../../usage/ledger/reader.ts';
-import { type LiveState, liveFactsOf } from '../../versions/retirement/liveFacts.ts';
+import {
+  type LiveState,
+  liveFactsOf,
+  periodOfQuestion,
+  type QuestionPeriod,
+} from '../../versions/retirement/liveFacts.ts';
 import { UsageError } from './io.ts';
 
 // Commands that read a ledger without a gateway: `--store FILE` or `--store postgres://…`.
@@ -26,9 +31,9 @@ export interface LedgerEvidence {
   readonly servedVersions: readonly string[];
   /**
    * What the gateways of the fleet have reported about the calls of these versions. Undefined for a file: its losses are in the coverage
-   * of the ledger. `quiet`: the length of the period of the question, ms.
+   * of the ledger. `quiet`: the length of the period of the question, ms, or that of each version.
    */
-  readonly stateOf: (versions: Iterable<string>, quiet: number) => LiveState | undefined;
+  readonly stateOf: (versions: Iterable<string>, quiet: QuestionPeriod) => LiveState | undefined;
 }
 
 /**
@@ -76,7 +81,7 @@ export async function openEvidence(
     ledger = readerOf(database, namesFile);
     const gateways = await StoredGateways.read(database, configuration.fleet);
     if (gateways.isNoneHeard) ledger.unwritten = { now: () => gateways.now };
-    const stateOf = (versions: Iterable<string>, quiet: number) => stateFrom(gateways, versions, quiet);
+    const stateOf = (versions: Iterable<string>, quiet: QuestionPeriod) => stateFrom(gateways, versions, quiet);
     return { ledger, servedVersions: gateways.servedVersions, stateOf };
   } catch (error) {
     await ledger?.close();
@@ -84,9 +89,15 @@ export async function openEvidence(
   }
 }
 
-function stateFrom(gateways: Pick<StoredGateways, 'facts'>, versions: Iterable<string>, quiet: number): LiveState {
+function stateFrom(
+  gateways: Pick<StoredGateways, 'facts'>,
+  versions: Iterable<string>,
+  quiet: QuestionPeriod,
+): LiveState {
   const report = { versions: [], workers: [] };
-  const fleet = new Map([...versions].map((version) => [version, gateways.facts(version, quiet)] as const));
+  const fleet = new Map(
+    [...versions].map((version) => [version, gateways.facts(version, periodOfQuestion(quiet, version))] as const),
+  );
   const facts = [...fleet].map(
     ([version, ofFleet]) => [version, liveFactsOf(version, report, { fleet: ofFleet })] as const,
   );

@@ -26,6 +26,13 @@ export interface LiveState {
   readonly fleet: ReadonlyMap<string, FleetFacts>;
 }
 
+/** The length of the period of a question, ms: the same for all versions, or that of each version. */
+export type QuestionPeriod = number | ((version: string) => number);
+
+export function periodOfQuestion(period: QuestionPeriod, version: string): number {
+  return typeof period === 'number' ? period : period(version);
+}
+
 /**
  * A question to all processes of this gateway, and to the other gateways of its fleet: which calls that ended before the question may be
  * missing in the ledger? Every answer about calls begins with one.
@@ -45,17 +52,16 @@ export class CallsQuestion {
     if (this.#asked) await this.#sources.fleet?.awaitCounts(versions, flushAndReport, this.#asked);
   }
 
-  /** What is known now. Sends the counts of this gateway to the ledger first. `quiet`: the length of the period of the question, ms. */
-  async answer(versions: Iterable<string>, quiet: number | ((version: string) => number)): Promise<LiveState> {
+  /** What is known now. Sends the counts of this gateway to the ledger first. */
+  async answer(versions: Iterable<string>, quiet: QuestionPeriod): Promise<LiveState> {
     const { ledger, fleet } = this.#sources;
     const { report, isFlushed } = await this.#flushAndReport();
     const hasUnwritten = !isFlushed || (ledger !== undefined && ledger.unwrittenRows > 0);
     const asked = this.#asked;
     const names = [...new Set(versions)];
-    const quietOf = typeof quiet === 'number' ? () => quiet : quiet;
     const fleetFacts = new Map(
       names.flatMap((name) =>
-        fleet && asked ? [[name, fleet.facts(name, quietOf(name), { report, ...asked })] as const] : [],
+        fleet && asked ? [[name, fleet.facts(name, periodOfQuestion(quiet, name), { report, ...asked })] as const] : [],
       ),
     );
     const facts = names.map(

@@ -5,6 +5,9 @@ import { snapshotFrom } from '../../../gateway/config/load.ts';
 import type { Snapshot } from '../../../gateway/config/snapshot.ts';
 import { ConfigAgreement } from '../../../gateway/operate/fleet/configAgreement.ts';
 import type { SharedConfig } from '../../../gateway/operate/fleet/sharedConfig.ts';
+import { callEvidence, noLiveFacts } from '../../../gateway/usage/evidence/callEvidence.ts';
+import type { EditEffects } from '../../../gateway/versions/lifecycle/reloadGuard.ts';
+import { hostOf } from '../../support/hostOf.ts';
 
 // The whole of a fleet with real gateways and a real store is in runningFleet.test.ts. Here: what one gateway says and does.
 
@@ -80,4 +83,24 @@ it('a configuration that breaks nothing is accepted, and written until the store
   await agreement.decide(gateway);
   expect([agreement.refusal, agreement.problem, seen.notices]).toEqual([undefined, undefined, []]);
   expect(seen.written).toEqual([acceptedRecord(announced)]);
+});
+
+it('an API that only the fleet has is judged by the longest quiet period that this gateway knows', async () => {
+  const api = (quiet: string, v1: object) => snapshotFrom({ routes: { '/v1': v1 }, guard: { quiet } });
+  const active = { upstream: 'http://127.0.0.1:3001' };
+  const tombstone = { retired: true, deprecation: '2026-01-01', sunset: '2026-02-01' };
+  const [root, pay] = [api('off', active), api('30d', active)];
+  const shared = sharedOf(hostOf(root, { '/orders': api('1d', tombstone), '/pay': pay }));
+  const { agreement, gateway } = joining(hostOf(root, { '/pay': pay }), shared);
+  const asked: EditEffects[] = [];
+  const readUsage = async (edit: EditEffects) => {
+    asked.push(edit);
+    const noLedger = { coverage: undefined, problem: undefined, live: noLiveFacts };
+    return { calls: (version: string) => callEvidence({ version, now, quiet: 1, ...noLedger }) };
+  };
+  await agreement.decide({ ...gateway, readUsage });
+  expect(agreement.refusal?.join('\n')).toContain('/orders/v1 is removed, but calls in the last 30 days (guard.quiet)');
+  expect(asked.map(({ quiet }) => ['v1', 'orders/v1', 'pay/v1'].map((version) => quiet?.(version)))).toEqual([
+    [0, 30 * 86_400_000, 30 * 86_400_000],
+  ]);
 });

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import { longestQuiet } from '../../../config/api.ts';
+import { apiOf, withRemovedApis } from '../../../config/api.ts';
 import { decodeIfUtf8, readRoutes } from '../../../config/location.ts';
 import { systemClock } from '../../../shared/clock.ts';
 import type { Document, Section } from '../../../shared/document.ts';
@@ -131,10 +131,11 @@ async function planFromStore(
   return readAndClose(ledger, async () => {
     const now = systemClock.now();
     const period = { since: Math.max(0, now - since.ms), now, at: at?.ms ?? now };
-    const quiet = Math.max(since.ms, longestQuiet(candidate, 'guard'));
     // A gateway that has left may have served a version that the file lacks.
     const recorded = Object.keys((await ledger.answerSettings())?.bodies ?? {});
-    const live = stateOf(new Set([...loaded.versions.keys(), ...servedVersions, ...recorded]), quiet)?.facts;
+    const versions = new Set([...loaded.versions.keys(), ...servedVersions, ...recorded]);
+    const judged = withRemovedApis(candidate, running, versions);
+    const live = stateOf(versions, (version) => Math.max(since.ms, apiOf(version, judged).guard.quiet))?.facts;
     const found = await planEdit(ledger, { candidate, running, ...period, ...(live && { live }) });
     if (found === undefined) throw unreadableLedger(store, ledger.problem ?? '');
     return found;
