@@ -4,7 +4,8 @@ import type { UsageBatch } from '../../usage/usageRow.ts';
 const keptMs = 10 * 60_000;
 // Per version. The oldest paths are forgotten first.
 const maxPaths = 50;
-const maxVersions = 50;
+// Of all APIs.
+const maxVersions = 500;
 
 /**
  * One path of each route with parameters that a backend answered in the last minutes, for trials of new targets. The paths are kept

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { snapshotFrom } from '../../../gateway/config/load.ts';
+import { RecentPaths } from '../../../gateway/proxy/trial/recentPaths.ts';
 import { type TrialContext, tryNewTargets } from '../../../gateway/proxy/trial/trial.ts';
 import { answer, startBackend } from '../../support/backend.ts';
 import { hostOf } from '../../support/hostOf.ts';
+import { row } from '../../support/ledgerWith.ts';
 
 const now = Date.parse('2026-11-21T12:00:00Z');
 const upstream = 'http://127.0.0.1:1';
@@ -38,4 +40,12 @@ describe('a trial', () => {
     expect((await tryNewTargets(edit, context(['/a']))).refusals).toEqual([]);
     expect(asked).toContain('/v1/a');
   });
+});
+
+it('the paths of every version of a large host are remembered', () => {
+  const paths = new RecentPaths();
+  const versions = Array.from({ length: 250 }, (_, at) => `team${at % 50}/v${1 + Math.floor(at / 50)}`);
+  const batch = versions.map((name) => row(name, 'a', now, { route: 'GET /drinks/{id}', example: '/drinks/7' }));
+  paths.note(batch, now);
+  expect(versions.filter((name) => paths.of(name, now).length === 0)).toEqual([]);
 });
