@@ -23,7 +23,7 @@ export type AcceptedVersion = Pick<
 /** The part of an accepted snapshot that later edits are compared with. */
 export interface AcceptedConfig {
   readonly versions: ReadonlyMap<string, AcceptedVersion>;
-  /** Lowest major first. */
+  /** In the order of `compareIds`. */
   readonly sortedVersions: readonly AcceptedVersion[];
   readonly apis: Apis<AcceptedApi>;
 }
@@ -206,8 +206,7 @@ function chainsEnd({ versions, sortedVersions }: AcceptedConfig): boolean {
  * route ends of each version. Configurations that announce the same have the same hash.
  */
 export function configHash(snapshot: Pick<Snapshot, 'sortedVersions' | 'gateway' | 'apis'>): string {
-  const { gateway, apis } = snapshot;
-  const sortedVersions = snapshot.sortedVersions.toSorted((a, b) => compareIds(a.name, b.name));
+  const { sortedVersions, gateway, apis } = snapshot;
   // Empty `ends` are left out, so that a configuration without them has the same hash as in earlier releases.
   const versions = announcedVersions(sortedVersions).map(({ ends, ...version }) => ({
     ...version,
@@ -266,7 +265,7 @@ function configOf({ apis: others = {}, ...root }: StoredConfig): AcceptedConfig 
   const byName = new Map(all.map((version) => [version.name, version]));
   return {
     versions: byName,
-    sortedVersions: [...byName.values()].sort((a, b) => a.major - b.major),
+    sortedVersions: [...byName.values()].sort((a, b) => compareIds(a.name, b.name)),
     apis: new Map(
       [...apis].map(([base, { force, spared = [] }]) => [
         base,

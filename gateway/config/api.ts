@@ -134,7 +134,7 @@ export function apiOf<One>(version: string, host: Host<One>): One {
   return host.apis.get(baseOf(version)) ?? rootApi(host);
 }
 
-/** The next higher major of the same API. `sorted`: the versions of all APIs, lowest major first. */
+/** The next higher major of the same API. `sorted`: the versions of all APIs, in the order of `compareIds`. */
 export function nextInApi<Version extends { readonly name: string }>(
   version: Version,
   sorted: readonly Version[],

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { PathTable } from '../shared/pathTable.ts';
-import { type Api, baseOf, idOfReference, rootBase } from './api.ts';
+import { type Api, baseOf, compareIds, idOfReference, rootBase } from './api.ts';
 import { adapterOf } from './rules/adapters.ts';
 import { routeEndsOf } from './rules/lifecycle.ts';
 import { clientFinder, identifiableClients, windowsOf } from './rules/restrictions.ts';
@@ -26,7 +26,7 @@ export function buildSnapshot(root: RuleContext, filesChangedAt: number): Snapsh
       const clientsOf = clientFinder(context);
       return context.entries.map((entry) => versionOf(entry, context, clientsOf));
     })
-    .sort((a, b) => a.major - b.major);
+    .sort((a, b) => compareIds(a.name, b.name));
   const apis = contexts.map((context) => apiFrom(context));
   const settings = {
     sortedVersions,

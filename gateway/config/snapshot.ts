@@ -15,7 +15,7 @@ export interface Snapshot {
   readonly written?: WrittenValues | undefined;
   /** The id (`v1`, `orders/v1`) → the version. */
   readonly versions: ReadonlyMap<string, Version>;
-  /** The same versions, lowest major first, of all APIs. */
+  /** The same versions in the order of `compareIds`: API by API, lowest major first. */
   readonly sortedVersions: readonly Version[];
   readonly apis: Apis;
   readonly gateway: GatewaySettings;

@@ -1,4 +1,4 @@
-import { type Api, baseOf, idIn, rootApi, rootBase } from '../../gateway/config/api.ts';
+import { type Api, baseOf, compareIds, idIn, rootApi, rootBase } from '../../gateway/config/api.ts';
 import type { Snapshot, Version } from '../../gateway/config/snapshot.ts';
 
 /** A host with the API of `root` at the root, and each of the `others` below its base: `/orders`. */
@@ -22,7 +22,7 @@ export function hostOf(root: Snapshot, others: Readonly<Record<string, Snapshot>
       }),
     );
   }
-  const sortedVersions = all.sort((a, b) => a.major - b.major);
+  const sortedVersions = all.sort((a, b) => compareIds(a.name, b.name));
   return { ...root, apis, sortedVersions, versions: new Map(sortedVersions.map((one) => [one.name, one])) };
 }
 

@@ -1,4 +1,3 @@
-import { compareIds } from '../../../config/api.ts';
 import type { FleetSettings, Snapshot } from '../../../config/snapshot.ts';
 import type { PlainSnapshot } from '../../../config/transfer.ts';
 import type { ShadowQuery } from '../../../contracts/shadow/report/report.ts';
@@ -208,8 +207,7 @@ export class LedgerUnansweredError extends Error {
 
 /** Explains that a version is unknown. `removed`: the versions that only the ledger has. */
 export function unknownVersionText(snapshot: Snapshot, removed: readonly string[] = []): string {
-  const names = [...snapshot.versions.keys()].sort(compareIds);
-  const listed = names.map((name) => `/${name}`).join(', ');
+  const listed = snapshot.sortedVersions.map(({ name }) => `/${name}`).join(', ');
   const inLedger = removed.slice(0, 20).map((name) => `/${name}`);
   const also = inLedger.length > 0 ? `; the ledger also has ${inLedger.join(', ')}` : '';
   return `it is neither in the configuration nor in the ledger.  The configuration has ${listed}${also}.`;

@@ -1,5 +1,5 @@
 import { dirname, relative, resolve, sep } from 'node:path';
-import { apiOf, baseOf, type CompatSettings, compareIds } from '../../../config/api.ts';
+import { apiOf, baseOf, type CompatSettings } from '../../../config/api.ts';
 import { decodeIfUtf8, realPathOf } from '../../../config/location.ts';
 import { readYaml } from '../../../config/readDocument.ts';
 import type { Snapshot, Version } from '../../../config/snapshot.ts';
@@ -46,7 +46,7 @@ export async function compareRoutes(
   const settings = new Map<CompatSettings, JudgeSettings>();
   for (const { compat } of rulesSnapshot.apis.values())
     if (!settings.has(compat)) settings.set(compat, { ...judgeSettings(compat, options), callsOf });
-  const versions = snapshot.sortedVersions.toSorted((a, b) => compareIds(a.name, b.name));
+  const versions = snapshot.sortedVersions;
   if (versions.every(({ contract }) => contract === undefined)) {
     throw new UsageError(`No version in ${file} has a contract.  Add one, such as contract: openapi.yaml.`);
   }

@@ -10,7 +10,8 @@ export function banner(snapshot: Snapshot, listen: HostPort, admin: HostPort, no
   const [address, remark] =
     listen.host === '' ? [reachableAddress(listen), ` (${wildcardWords[listen.host]})`] : [listen, ''];
   const base = `${scheme}://${authority(address)}${snapshot.gateway.basePath}`;
-  const rows = snapshot.sortedVersions.map((version) => versionRow(version, snapshot, now));
+  const width = Math.max(4, ...snapshot.sortedVersions.map(({ name }) => name.length));
+  const rows = snapshot.sortedVersions.map((version) => versionRow(version, snapshot, width, now));
   return [
     `version-gateway listens on ${base}${remark}`,
     ...rows,
@@ -49,7 +50,7 @@ function reachableAddress({ host, port }: HostPort): HostPort {
   return { host: host === '::' ? '::1' : host, port };
 }
 
-function versionRow(version: Version, snapshot: Snapshot, now: number): string {
+function versionRow(version: Version, snapshot: Snapshot, width: number, now: number): string {
   const stage = stageOf(version, now);
   const successor = stage === 'active' ? undefined : successorOf(version, snapshot, now);
   const sunset = version.sunset === undefined ? '' : `, sunset ${dayText(version.sunset)}`;
@@ -57,7 +58,7 @@ function versionRow(version: Version, snapshot: Snapshot, now: number): string {
   const { adapter } = version;
   const urls = version.targets.map((target) => target.url).join(', ');
   const targets = adapter?.mode === 'serve' ? `adapter from /${adapter.from}` : urls;
-  return `  /${version.name.padEnd(4)} ${stage}${sunset}${next}${targets === '' ? '' : `  →  ${targets}`}`;
+  return `  /${version.name.padEnd(width)} ${stage}${sunset}${next}${targets === '' ? '' : `  →  ${targets}`}`;
 }
 
 /** The first path in the contract that has no parameter, so that the printed command works unchanged. */
