@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { hostname } from 'node:os';
-import { apiOf } from '../../config/api.ts';
+import { forceReasons } from '../../config/api.ts';
 import { type Snapshot, withVersions } from '../../config/snapshot.ts';
 import type { ReloadOutcome } from '../../operate/admin/adminApi.ts';
 import { ThreadedLedgerClient } from '../../operate/admin/reading/threadedClient.ts';
@@ -300,7 +300,7 @@ async function warnOfAdapters(
   const withoutAdapters = snapshot.sortedVersions.map((version) => ({ ...version, adapter: undefined }));
   const running = withVersions(snapshot, new Map(withoutAdapters.map((version) => [version.name, version])));
   const adapters = newServingAdapters(running, snapshot);
-  const unforced = adapters.filter(({ version }) => !apiOf(version, snapshot).guard.force.has(version));
+  const unforced = adapters.filter(({ version }) => forceReasons(version, snapshot).length === 0);
   if (unforced.length === 0) return;
   const versions = unforced.map(({ version }) => version);
   const changed = { running, candidate: snapshot, versions };

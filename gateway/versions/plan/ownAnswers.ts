@@ -104,7 +104,10 @@ export async function recentRefusals(
     now,
   }: { readonly versions: readonly string[]; readonly periods: ReadonlyMap<string, number>; readonly now: number },
 ): Promise<RecentRefusals> {
-  const refusals = await ownRefusals(queries, configurations, (version) => now - (periods.get(version) ?? 0), versions);
+  // Without a period of its own, a version gets the longest: a shorter one would hide requests.
+  const longest = Math.max(0, ...periods.values());
+  const sinceOf = (version: string) => now - (periods.get(version) ?? longest);
+  const refusals = await ownRefusals(queries, configurations, sinceOf, versions);
   const atOldPaths = new Map<string, number>();
   for (const period of new Set(periods.values()))
     for (const [version, requests] of await requestsAtOldPaths(queries, configurations, now - period))

@@ -177,6 +177,15 @@ describe('an edit that removes a whole API', () => {
     expect(plan?.total.lost).toBe(1);
   });
 
+  it('does not ignore the clients of the root if nobody knows the API', async () => {
+    const root = api({ quiet: '30d' }, ended, { retire: { ignore_clients: ['a'] } });
+    const live = new Map(bothVersions.map((version) => [version, noLiveFacts]));
+    const quiet = new Map(bothVersions.map((version) => [version, 5 * day]));
+    const asked = { now, quiet, live, newFreezes: [], newAdapters: [] };
+    const { versions } = await answerTo('recentUse', calledInBoth(), root, asked);
+    expect(bothVersions.map((version) => versions.get(version)?.calls.called)).toEqual(['no', 'yes']);
+  });
+
   it('is applied with a reason in the file of the gateway, once', async () => {
     const reasons = ['orders/v1', 'orders/v2'].reduce((edit, name) => forced(edit, '', name, 'it is gone'), looseRoot);
     expect(await reload(calledInBoth(), host, reasons)).toMatchObject({

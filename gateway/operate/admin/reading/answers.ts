@@ -1,4 +1,4 @@
-import { apiOf, baseOf, majorOf } from '../../../config/api.ts';
+import { apiOf, baseOf, majorOf, withRemovedApis } from '../../../config/api.ts';
 import { nameLine } from '../../../config/names.ts';
 import type { Snapshot, Version } from '../../../config/snapshot.ts';
 import { fromPlain } from '../../../config/transfer.ts';
@@ -153,10 +153,12 @@ const answers: {
     const quietOf = (version: string) => quiet.get(version) ?? Math.max(0, ...quiet.values());
     const sinceOf = (version: string) => now - quietOf(version);
     const earliest = now - Math.max(0, ...quiet.values());
+    // An API that only the edit or the fleet has ignores no client.
+    const judged = withRemovedApis(snapshot, undefined, [...live.keys(), ...newAdapters.map(({ version }) => version)]);
     const uses = await Array.fromAsync(await queries.totals(earliest), async ({ version: name }) => {
       const version = snapshot.versions.get(name);
       const isRetired = version !== undefined && stageOf(version, now) === 'retired';
-      const callers = await callersOf(name, queries, sinceOf(name), ignoredOrWaived(snapshot, name, now));
+      const callers = await callersOf(name, queries, sinceOf(name), ignoredOrWaived(judged, name, now));
       const [last, clients] = [
         lastCountedCall(callers, isRetired),
         clientsInWords(countedCallers(callers, isRetired), now),
@@ -171,7 +173,7 @@ const answers: {
     }
     const reasonByAdapter = new Map<string, string>();
     for (const adapter of newAdapters) {
-      const reason = await whyAdapterCannotServe(queries, adapter, now - apiOf(adapter.version, snapshot).retire.quiet);
+      const reason = await whyAdapterCannotServe(queries, adapter, now - apiOf(adapter.version, judged).retire.quiet);
       if (reason !== undefined) reasonByAdapter.set(adapter.version, reason);
     }
     const useByVersion = new Map(uses);
