@@ -90,6 +90,9 @@ export function idIn(base: string, segment: string): string {
 // No segment of a base looks like a version, so the first segment that does ends an id.
 const idAtStart = /^(?:(?![vV]\d)[A-Za-z0-9._~-]+\/){0,4}v(?:0|[1-9]\d{0,15})(?![^/])/;
 
+/** The form of an id, for a JSON Schema. */
+export const idPattern = `${idAtStart.source}$`;
+
 /** Whether a text has the form of an id: `v1`, `orders/v1`. */
 export function isId(text: string): boolean {
   return leadingId(text) === text;

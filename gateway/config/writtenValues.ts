@@ -18,7 +18,9 @@ export interface WrittenValues {
 export interface EditedValue {
   /** `/v2`, if the value belongs to a version. */
   readonly version: string | undefined;
-  /** The top-level key, such as `routes` or `gateway`. */
+  /** The base of the API whose section has the value; undefined: the value is in no section of `apis`. */
+  readonly api: string | undefined;
+  /** The key of the API or of the file, such as `routes` or `gateway`. `apis`: the whole API. */
   readonly section: string;
   /** `routes./v2.upstream` */
   readonly key: string;
@@ -106,9 +108,10 @@ function editedValue(
   const [before, after] = [old, current].map((one) => (one === 'map' ? undefined : shown(one, path)));
   const key = printable(formatPath(path));
   const place = [file === undefined ? undefined : printable(file), line].filter((part) => part !== undefined).join(':');
+  const api = path[0] === 'apis' && typeof path[1] === 'string' ? path[1] : undefined;
   return {
-    version:
-      section === 'routes' && typeof owner === 'string' ? `${path[0] === 'apis' ? path[1] : ''}${owner}` : undefined,
+    version: section === 'routes' && typeof owner === 'string' ? `${api ?? ''}${owner}` : undefined,
+    api,
     section: String(section ?? path[0]),
     key,
     line,

@@ -19,14 +19,14 @@ const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'tr
 
 /**
  * The routes and webhooks of a contract. A key consists of kind, method and path: `route GET /drinks`.
- * @param version a prefix to remove from paths: `/v1/drinks` in the contract of `v1` is the route `/drinks`
+ * @param segment of the version, to remove from paths: `/v1/drinks` in the contract of `v1` is the route `/drinks`
  */
-export function routesOf(documents: Documents, version?: string): Map<string, Route> {
+export function routesOf(documents: Documents, segment?: string): Map<string, Route> {
   const { root } = documents;
   const routes = new Map<string, Route>();
   for (const [path, item] of entriesOf(below(root, 'paths'))) {
     if (!path.startsWith('/')) continue;
-    const name = version === undefined ? path : withoutVersion(path, version);
+    const name = segment === undefined ? path : withoutVersion(path, segment);
     addOperations('route', name, item, documents, routes);
   }
   for (const [name, item] of entriesOf(below(root, 'webhooks')))

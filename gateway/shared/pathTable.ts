@@ -109,10 +109,10 @@ export function parameterValuesOf(path: string, template: string): [name: string
   });
 }
 
-/** `/v1/drinks` → `/drinks`: some contracts repeat their own version in their paths. */
-export function withoutVersion(path: string, version: string): string {
-  if (path === `/${version}`) return '/';
-  return path.startsWith(`/${version}/`) ? path.slice(version.length + 1) : path;
+/** `/v1/drinks` → `/drinks`: some contracts repeat the segment of their own version in their paths, `v1`. */
+export function withoutVersion(path: string, segment: string): string {
+  if (path === `/${segment}`) return '/';
+  return path.startsWith(`/${segment}/`) ? path.slice(segment.length + 1) : path;
 }
 
 const sliceMs = 4;

@@ -182,6 +182,7 @@ export function watchesAfterEdit(): VersionWatch[] {
     editedValues: () => [
       {
         version: '/v2',
+        api: undefined,
         section: 'routes',
         key: 'routes./v2.upstream',
         line: 12,

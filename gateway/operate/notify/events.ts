@@ -4,7 +4,7 @@ import type { Snapshot, Version } from '../../config/snapshot.ts';
 import type { Document, Section } from '../../shared/document.ts';
 import { dayText, type Instant, isoText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
 import { inLargestUnit, plural, printableExcerpt } from '../../shared/text.ts';
-import type { EditWatchStatus } from '../../versions/editWatch/watchStatus.ts';
+import { type EditWatchStatus, withoutOtherApis } from '../../versions/editWatch/watchStatus.ts';
 import type { BrownoutStatus } from '../../versions/lifecycle/brownouts.ts';
 import { stageOf, successorOf } from '../../versions/lifecycle/stage.ts';
 import { shareInWords } from '../../versions/retirement/words.ts';
@@ -301,7 +301,7 @@ export function ledgerProblemEvent(gateway: string, kind: string, text: string, 
 
 /** The versions whose share of lost requests has jumped since an edit. A jump is reported once, also if it is over by now. */
 export function lostRequestsEvents(watches: readonly EditWatchStatus[], gateway: string): NotifyEvent[] {
-  return watches.flatMap((watch): NotifyEvent[] => {
+  return watches.map(withoutOtherApis).flatMap((watch): NotifyEvent[] => {
     const { version, found_at: foundAt, text, edits, before, after, undo, undo_lines: undoLines } = watch;
     if (foundAt === null) return [];
     const at = Date.parse(foundAt);

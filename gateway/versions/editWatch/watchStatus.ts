@@ -1,3 +1,4 @@
+import { baseOf, leadingId, namedApiOf, rootBase } from '../../config/api.ts';
 import type { EditedValue } from '../../config/writtenValues.ts';
 import { type Instant, isoText, isoTextOrNull, rfc3339 } from '../../shared/instant.ts';
 import { inLargestUnit, plural, withCommas } from '../../shared/text.ts';
@@ -16,7 +17,7 @@ export interface WatchedEdit {
 
 /** What is known about the lost requests of one version since an edit. */
 export interface VersionWatch {
-  /** The path segment, `v2`. */
+  /** The id, `v2`. */
   readonly version: string;
   /** Whether its share of lost requests has jumped. */
   jumped: Answer;
@@ -75,6 +76,8 @@ interface CountsJson {
 }
 
 interface UndoJson {
+  /** The base of the API whose section has the key; absent: the key is in no section of `apis`. */
+  readonly api?: string;
   readonly key: string;
   /** In the edited file; null: the edit removed the key. */
   readonly line: number | null;
@@ -101,8 +104,9 @@ export function watchStatus(watch: VersionWatch): EditWatchStatus {
     recovered_at: isoTextOrNull(recoveredAt),
     before: countsJson(before, beforeMs),
     after: countsJson(after, afterMs),
-    undo: undo.slice(0, maxUndoLines).map(({ key, line, before: old, after: current, undo: text }) => {
-      return { key, line: line ?? null, before: old ?? null, after: current ?? null, text };
+    undo: undo.slice(0, maxUndoLines).map(({ api, key, line, before: old, after: current, undo: text }) => {
+      const place = { ...(api !== undefined && { api }), key, line: line ?? null };
+      return { ...place, before: old ?? null, after: current ?? null, text };
     }),
     undo_lines: undo.length,
   };
@@ -186,21 +190,50 @@ function editsInWords(edits: readonly WatchedEdit[]): string {
   return others.length === 1 ? `edits of ${first} and ${last}` : `edits from ${first} to ${last}`;
 }
 
-/** The changes of the version and of shared settings. If there are none, those of other versions. */
+/** The changes of the version and of shared settings. If there are none, those of other versions, first of its own API. */
 function changesOf(version: string, changes: readonly string[]): readonly string[] {
-  const concerning = changes.filter((change) => !change.startsWith('/') || change.startsWith(`/${version}:`));
-  return concerning.length > 0 ? concerning : changes;
+  const ofApi = changesInApi(baseOf(version), changes);
+  const concerning = ofApi.filter((change) => !change.startsWith('/') || change.startsWith(`/${version}:`));
+  return [concerning, ofApi].find((found) => found.length > 0) ?? changes;
 }
 
-/** Keys of these sections change how the requests of every version are answered. */
-const sharedSections: ReadonlySet<string> = new Set(['gateway', 'defaults']);
+/** The changes without those of other APIs. */
+function changesInApi(base: string, changes: readonly string[]): string[] {
+  return changes.filter((change) => {
+    if (change.startsWith('/')) return baseOf(leadingId(change.slice(1).split(':', 1)[0] ?? '') ?? '') === base;
+    return !change.startsWith('apis.') || change.startsWith(`apis.${base}.brownout:`);
+  });
+}
 
-/** The lines of the version and of shared settings. If there are none, those of other versions, whose backend it may share. */
+/** The watch without what the edits changed in other APIs, for the receivers of the API of its version. */
+export function withoutOtherApis(watch: EditWatchStatus): EditWatchStatus {
+  const api = namedApiOf(watch.version);
+  // The receivers of the root get the events of all APIs.
+  if (api === undefined) return watch;
+  const edits = watch.edits.map((edit) => ({ ...edit, changes: changesInApi(api, edit.changes) }));
+  const isOfOthers = watch.undo.some((one) => (one.api ?? (one.key.startsWith('routes') ? rootBase : api)) !== api);
+  // `linesToUndo` has lines of other APIs only if it has found no others.
+  return { ...watch, edits, ...(isOfOthers && { undo: [], undo_lines: 0 }) };
+}
+
+/** Keys of these sections change how the requests of every version are answered; in an API, those of its own versions. */
+const sharedSections: ReadonlySet<string> = new Set(['gateway', 'defaults', 'apis']);
+
+/**
+ * The lines of the version and of shared settings. If there are none, those of other versions, whose backend it may share: first those of
+ * its own API.
+ */
 function linesToUndo(watch: VersionWatch): EditedValue[] {
   const { version } = watch;
   const edited = watch.editedValues();
-  const concerning = edited.filter((one) => one.version === `/${version}` || sharedSections.has(one.section));
-  return concerning.length > 0 ? concerning : edited.filter(({ section }) => section === 'routes');
+  const base = namedApiOf(version);
+  const concerning = edited.filter(
+    ({ version: owner, section, api }) =>
+      owner === `/${version}` || (sharedSections.has(section) && (api === undefined || api === base)),
+  );
+  const routes = edited.filter(({ section }) => section === 'routes');
+  const ofApi = routes.filter(({ api }) => api === base);
+  return [concerning, ofApi].find((found) => found.length > 0) ?? routes;
 }
 
 /** What is not known has no sample: 0 would say that no requests are lost. */

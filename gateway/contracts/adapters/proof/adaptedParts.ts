@@ -19,13 +19,13 @@ export class AdapterSide {
   readonly #documents: Documents;
   readonly #routes: readonly Route[];
 
-  constructor(documents: Documents, version: string) {
+  constructor(documents: Documents, segment: string) {
     const request = new JsonSchemas(documents, schemaPolicies.adaptedRequest);
     const response = new JsonSchemas(documents, schemaPolicies.adaptedResponse);
     this.schemas = { request, response };
     this.validators = { request: new SchemaValidator(request), response: new SchemaValidator(response) };
     this.#documents = documents;
-    this.#routes = [...routesOf(documents, version).values()].filter(({ kind }) => kind === 'route');
+    this.#routes = [...routesOf(documents, segment).values()].filter(({ kind }) => kind === 'route');
   }
 
   /** The route with this method and this template. The names of path parameters may differ. */

@@ -1,3 +1,4 @@
+import { segmentOf } from '../../../config/api.ts';
 import type { Documents } from '../../../contract/document/documents.ts';
 import { below, type Located } from '../../../contract/document/located.ts';
 import { catchingStackOverflow } from '../../../contract/failure.ts';
@@ -64,10 +65,11 @@ export function compareContracts(
 
 function compareAll(contracts: ContractPair, versions: Versions): ContractComparison {
   const { old, new: now } = contracts;
-  const [before, after] = [routesOf(old, versions.old), routesOf(now, versions.new)];
+  const [oldSegment, newSegment] = [versions.old, versions.new].map((version) => version && segmentOf(version));
+  const [before, after] = [routesOf(old, oldSegment), routesOf(now, newSegment)];
   const pairs = pairRoutes(
-    { documents: old, routes: [...before.values()], version: versions.old },
-    { documents: now, routes: [...after.values()], version: versions.new },
+    { documents: old, routes: [...before.values()], segment: oldSegment },
+    { documents: now, routes: [...after.values()], segment: newSegment },
     // Only paths are moved, and not the names of webhooks and callbacks.
     ({ kind, path }) => (kind === 'route' && versions.moved ? (versions.moved(path) ?? '') : path),
   );
@@ -109,8 +111,8 @@ function compareApiDocs(old: Located, now: Located): Comparison {
 interface ContractRoutes {
   readonly documents: Documents;
   readonly routes: readonly Route[];
-  /** The name of the version in URLs; undefined: unknown. */
-  readonly version: string | undefined;
+  /** Of the version; undefined: unknown. */
+  readonly segment: string | undefined;
 }
 
 interface RoutePair {
@@ -167,9 +169,9 @@ function keysOf(route: Route, pathsOf: PathsOf): string[] {
 }
 
 /** The path with the base path of each server. None for a path that was removed without a successor. */
-function fullPaths(route: Route, { documents, version }: ContractRoutes): string[] {
+function fullPaths(route: Route, { documents, segment }: ContractRoutes): string[] {
   if (route.path === '') return [];
-  const { addresses } = serversOf(route, documents, version);
+  const { addresses } = serversOf(route, documents, segment);
   return [...new Set(addresses.map(({ path }) => withoutNames(`${path}${route.path}`)))];
 }
 
@@ -183,8 +185,8 @@ function basePathChangeBetween(
   if (oldRoute.kind !== 'route') return undefined;
   // Here the paths differ because a part of the base path is now in the path, or the other way round.
   if (withoutNames(newPath) !== withoutNames(newRoute.path)) return undefined;
-  const from = serversOf(oldRoute, oldRoutes.documents, oldRoutes.version);
-  const to = serversOf(newRoute, newRoutes.documents, newRoutes.version);
+  const from = serversOf(oldRoute, oldRoutes.documents, oldRoutes.segment);
+  const to = serversOf(newRoute, newRoutes.documents, newRoutes.segment);
   const paths = changedBasePaths(from, to);
   return paths && { from, to, paths };
 }

@@ -1,3 +1,4 @@
+import { segmentOf } from '../../../config/api.ts';
 import type { Documents } from '../../../contract/document/documents.ts';
 import { below, entriesOf, itemsOf, type Located } from '../../../contract/document/located.ts';
 import { catchingStackOverflow } from '../../../contract/failure.ts';
@@ -74,7 +75,7 @@ interface PathSummary {
 /** The path without the names of its parameters → its summary. */
 function summariesByPath(documents: Documents, version: string): Map<string, PathSummary> {
   const routesByPath = new Map<string, Route[]>();
-  for (const route of routesOf(documents, version).values()) {
+  for (const route of routesOf(documents, segmentOf(version)).values()) {
     // Webhooks and callbacks have no path in the API.
     if (route.kind !== 'route') continue;
     const key = withoutNames(route.path);

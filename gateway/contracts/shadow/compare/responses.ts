@@ -1,3 +1,4 @@
+import { segmentOf } from '../../../config/api.ts';
 import type { Documents } from '../../../contract/document/documents.ts';
 import { below, entriesOf, itemsOf, type Located } from '../../../contract/document/located.ts';
 import { openContract } from '../../../contract/document/open.ts';
@@ -35,10 +36,10 @@ export class ContractResponses {
   /** Rejects unlisted fields if `additionalProperties` is false. */
   readonly strictValidator: ResponseValidator | undefined;
 
-  /** `version`: removed from the start of the paths in the contract. */
+  /** `version`: its segment is removed from the start of the paths in the contract. */
   constructor(documents: Documents | undefined, version: string) {
     this.#documents = documents;
-    this.#routes = documents ? routesOf(documents, version) : new Map();
+    this.#routes = documents ? routesOf(documents, segmentOf(version)) : new Map();
     this.#schemas = documents && new Schemas(documents);
     this.openValidator = documents && new ResponseValidator(documents, { isOpen: true });
     this.strictValidator = documents && new ResponseValidator(documents, { isOpen: false });

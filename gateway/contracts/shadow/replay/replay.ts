@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { segmentOf } from '../../../config/api.ts';
 import type { Version } from '../../../config/snapshot.ts';
 import { CompareError } from '../../../contract/failure.ts';
 import type { EvidenceRow } from '../../../usage/usageRow.ts';
@@ -225,9 +226,10 @@ class Replay {
   ): Promise<ComparedResponse | undefined> {
     const { url, version } = this.#options[side];
     const base = url.pathname.replace(/\/+$/, '');
-    const segment = request.isVersioned[side] && !base.endsWith(`/${version}`) ? `/${version}` : '';
+    const prefix = `/${segmentOf(version)}`;
+    const versionPrefix = request.isVersioned[side] && !base.endsWith(prefix) ? prefix : '';
     const target = side === 'old' ? request.oldTarget : request.newTarget;
-    const address = { target: url.origin, host: url.host, path: base + segment + target, prefix: '' };
+    const address = { target: url.origin, host: url.host, path: base + versionPrefix + target, prefix: '' };
     const result = await this.#senders[side].send(request.method, address, this.#fieldsOf(request));
     if (typeof result !== 'string') {
       this.#hasAnswered[side] = true;

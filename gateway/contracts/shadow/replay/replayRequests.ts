@@ -1,3 +1,4 @@
+import { segmentOf } from '../../../config/api.ts';
 import type { Documents } from '../../../contract/document/documents.ts';
 import { below, entriesOf, isList, itemsOf, type Located } from '../../../contract/document/located.ts';
 import { type Route, routesOf } from '../../../contract/routes.ts';
@@ -24,11 +25,11 @@ export class ReplayedContract {
   readonly #schemas: Schemas | undefined;
   readonly #jsonSchemas: JsonSchemas | undefined;
 
-  /** `version`: removed from the start of the paths of the contract. @throws CompareError */
+  /** `version`: its segment is removed from the start of the paths of the contract. @throws CompareError */
   constructor(documents: Documents | undefined, version: string) {
     this.documents = documents;
     this.responses = new ContractResponses(documents, version);
-    this.#routes = documents ? routesOf(documents, version) : new Map();
+    this.#routes = documents ? routesOf(documents, segmentOf(version)) : new Map();
     const templates = [...this.#routes.values()].filter(({ kind }) => kind === 'route').map(({ path }) => path);
     this.#paths = new PathTable([...new Set(templates)].map((path) => [path, path]));
     this.#schemas = documents && new Schemas(documents);

@@ -1,3 +1,4 @@
+import { segmentOf } from '../../../config/api.ts';
 import { findJsonError } from '../../../contract/document/jsonSyntax.ts';
 import { textPositionAt } from '../../../contract/document/positions.ts';
 import { CompareError } from '../../../contract/failure.ts';
@@ -125,8 +126,8 @@ function recordedRequest(
   const [, method = '', target = ''] = /^([A-Za-z]+) +(\S*)$/.exec(written.route.trim()) ?? [];
   if (!/^(?:GET|HEAD)$/i.test(method)) faults.push(`${at}.route: only GET and HEAD are sent: write "GET /drinks"`);
   const [writtenPath = '', ...queryParts] = target.split('?');
-  const path = toAscii(withoutVersion(writtenPath, version));
-  const to = typeof written.to === 'string' ? toAscii(withoutVersion(written.to, toVersion)) : written.to;
+  const path = toAscii(withoutVersion(writtenPath, segmentOf(version)));
+  const to = typeof written.to === 'string' ? toAscii(withoutVersion(written.to, segmentOf(toVersion))) : written.to;
   const isOldVersioned = path !== toAscii(writtenPath);
   for (const [key, one] of [
     ['route', path],

@@ -1,3 +1,4 @@
+import { idPattern } from '../../../config/api.ts';
 import type { Instant } from '../../../shared/instant.ts';
 import { printableExcerpt } from '../../../shared/text.ts';
 
@@ -58,7 +59,7 @@ const writtenParameter = {
   maxItems: 100,
 };
 const instant = { type: 'string', format: 'date-time' };
-const version = { type: 'string', pattern: '^v(0|[1-9][0-9]*)$' };
+const version = { type: 'string', pattern: idPattern };
 
 /** The JSON Schema of the file. `npm run docs` writes it to docs/replay-requests.schema.json. */
 export const requestFileSchema = {

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
+import { baseOf, rootBase, segmentOf } from '../../../config/api.ts';
 import { decodeIfUtf8, readRoutes } from '../../../config/location.ts';
 import { CompareError } from '../../../contract/failure.ts';
 import { plural, printable } from '../../../shared/text.ts';
-import type { AddCommand, ExitCode, Io } from '../io.ts';
+import { type AddCommand, type ExitCode, type Io, UsageError } from '../io.ts';
 import { configOption, versionArgument } from '../options.ts';
 import { versionPair, writeOutput } from './migrate.ts';
 
@@ -29,6 +30,10 @@ async function adapter(older: string, newer: string, { config, output }: Adapter
   // A draft needs the same data as a migration guide: both contracts and the moved routes.
   const { from, to, guideRequest } = versionPair(older, newer, config, io);
   const { from: oldContract, to: newContract, moved: movedTables } = guideRequest;
+  if (baseOf(from.name) !== baseOf(to.name))
+    throw new UsageError(
+      `/${from.name} and /${to.name} belong to different APIs. An adapter serves versions of one API.`,
+    );
   if (to.retired) throw new CompareError(`/${to.name}`, 'is retired, so it has no backend', 'Name another version.');
   if (to.adapter)
     throw new CompareError(
@@ -55,7 +60,8 @@ async function adapter(older: string, newer: string, { config, output }: Adapter
 
 /** The spaces before the keys of a version in a routes.yaml. */
 function indentationIn(text: string, version: string): string {
+  const fromItsApi = text.slice(Math.max(0, text.indexOf(`${baseOf(version)}:`)));
   // The line of the version, comment lines, and the spaces before the first key.
-  const firstKey = new RegExp(`^ *["']?/${version}["']?:[^\\S\\n]*(?:#.*)?\\n(?:\\s*#.*\\n)*( +)\\S`, 'm');
-  return firstKey.exec(text)?.[1] ?? '    ';
+  const firstKey = new RegExp(`^ *["']?/${segmentOf(version)}["']?:[^\\S\\n]*(?:#.*)?\\n(?:\\s*#.*\\n)*( +)\\S`, 'm');
+  return firstKey.exec(baseOf(version) === rootBase ? text : fromItsApi)?.[1] ?? '    ';
 }

@@ -1,5 +1,5 @@
 import { dirname, relative, resolve, sep } from 'node:path';
-import { apiOf, baseOf, type CompatSettings } from '../../../config/api.ts';
+import { apiOf, baseOf, type CompatSettings, idIn, rootBase } from '../../../config/api.ts';
 import { decodeIfUtf8, realPathOf } from '../../../config/location.ts';
 import { readYaml } from '../../../config/readDocument.ts';
 import type { Snapshot, Version } from '../../../config/snapshot.ts';
@@ -163,13 +163,15 @@ class EarlierContracts {
 function contractsIn(text: string, file: string, env: NodeJS.ProcessEnv): Map<string, string> {
   const folder = dirname(file);
   const { tree } = readYaml(text, file, folder, env).source;
-  const routes = membersOf(membersOf(tree)['routes']);
+  const apis = [[rootBase, tree] as const, ...Object.entries(membersOf(membersOf(tree)['apis']))];
   return new Map(
-    Object.entries(routes).flatMap(([key, route]) => {
-      const contract = membersOf(route)['contract'];
-      const path = typeof contract === 'string' ? contract : membersOf(contract)['file'];
-      return typeof path === 'string' ? [[key.replace(/^\//, ''), resolve(folder, path)]] : [];
-    }),
+    apis.flatMap(([base, api]) =>
+      Object.entries(membersOf(membersOf(api)['routes'])).flatMap(([key, route]): [string, string][] => {
+        const contract = membersOf(route)['contract'];
+        const path = typeof contract === 'string' ? contract : membersOf(contract)['file'];
+        return typeof path === 'string' ? [[idIn(base, key.replace(/^\//, '')), resolve(folder, path)]] : [];
+      }),
+    ),
   );
 }
 

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
+import { baseOf } from '../../../config/api.ts';
 import type { Snapshot, Version } from '../../../config/snapshot.ts';
 import { openContract } from '../../../contract/document/open.ts';
 import { guideAsMarkdown } from '../../../contracts/compat/guide/markdown.ts';
@@ -134,7 +135,7 @@ export interface VersionPair {
 export function versionPair(older: string, newer: string, config: string, io: Io): VersionPair {
   const snapshot = snapshotOf(config, io);
   const [from, to] = [versionNamed(older, snapshot, config), versionNamed(newer, snapshot, config)];
-  if (from.major >= to.major)
+  if (baseOf(from.name) === baseOf(to.name) && from.major >= to.major)
     throw new UsageError(`/${to.name} is not later than /${from.name}. Give the older version first.`);
   const request = guideRequest(from, to, snapshot, systemClock.now());
   return {

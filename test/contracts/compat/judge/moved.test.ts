@@ -35,6 +35,16 @@ it('proposes a path with the same operationId', () => {
   expect(found.proposals[0]?.why).toContain('the same operationId getIt');
 });
 
+it('takes the segment of a version of an API from the paths of its contract', () => {
+  const paths = (prefix: string) => ({ [`${prefix}/drinks`]: { get: drink } });
+  const [oldContract, newContract] = ['/v1', '/v2'].map((prefix) =>
+    documentsOf({ openapi: '3.1.0', info: { title: 't', version: '1' }, paths: paths(prefix) }),
+  );
+  if (!oldContract || !newContract) throw new Error('No contracts.');
+  const found = proposeMoved({ oldContract, newContract, from: 'orders/v1', to: 'orders/v2', isListed: () => false });
+  expect(found).toEqual({ proposals: [], unmatched: [] });
+});
+
 it('proposes a path with nearly the same parameters and fields', () => {
   const found = proposals({ '/drinks/{id}': { get: drink } }, { '/cocktails/{id}': { get: cocktail } });
   expect(pairs(found)).toEqual([['/drinks/{id}', '/cocktails/{id}', 'a guess']]);

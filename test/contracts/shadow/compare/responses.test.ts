@@ -17,3 +17,11 @@ it('takes what a broken $ref describes for absent, and the rest of the contract 
   expect(listed(404)).toMatchObject({ hasRoute: true, hasStatus: true, hasMedia: true });
   expect([...contract.requiredParameters('GET', '/drinks')]).toEqual(['query base']);
 });
+
+it('finds the routes of a version of an API, whose contract repeats the segment', async () => {
+  const file = join(temporaryFolder(), 'contract.json');
+  const paths = { '/v1/drinks': { get: { responses: { 200: { description: 'all' } } } } };
+  writeFileSync(file, JSON.stringify({ openapi: '3.1.0', info: { title: 'Drinks', version: '1' }, paths }));
+  const contract = await ContractResponses.read(file, 'orders/v1');
+  expect(contract.listedResponse('GET', '/drinks', 200, '').hasRoute).toBe(true);
+});

@@ -561,3 +561,14 @@ it('takes examples of a referenced parameter', () => {
   const parameter = contract.parametersOf(contract.routeOf('GET', '/drinks/{id}'), 'path').get('id');
   expect(parameter && contract.examplesOf(parameter)).toEqual([7]);
 });
+
+it('sends the requests to a version of an API below its segment', async () => {
+  const [v1, v2] = [await jsonServer(() => ({ id: 1 })), await jsonServer(() => ({ id: 1 }))];
+  const [old, now] = ['/v1/drinks', '/v2/drinks'].map((path) => contractOf({ [path]: answering(drink) }));
+  const requests = [{ route: 'GET /v1/drinks', to: '/v2/drinks' }];
+  const file = { format: 1, version: 'orders/v1', to: 'orders/v2', requests };
+  const args = ['r.json', '--v1', v1.url, '--v2', `${v2.url}/v2`, ...withContracts, ...fast];
+  const { code, stderr } = await replayIn({ 'v1.json': old, 'v2.json': now, 'r.json': file }, args);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(new Set([...v1.paths, ...v2.paths])).toEqual(new Set(['GET /v1/drinks', 'GET /v2/drinks']));
+});

@@ -43,6 +43,23 @@ No breaking change found within a major: 2 changes between majors.
     expect([code, stdout]).toEqual([0, expect.not.stringContaining('error  ')]);
   });
 
+  it('compares the contracts of an API below a base, also if they repeat the segment of their version', async () => {
+    const orders = JSON.parse(routesFile({ v1: 'old.json', v2: 'v2.json' })) as object;
+    const files = {
+      'routes.yaml': JSON.stringify({ apis: { '/orders': orders } }),
+      'old.json': contract({ 'GET /v1/drinks': { price: 'string' } }),
+      'v2.json': contract({ 'GET /v2/drinks': { price: 'number' } }),
+    };
+    const moved = files['routes.yaml'].replace('old.json', 'v1.json');
+    const repository = Repository.of(files).write({ 'routes.yaml': moved, 'v1.json': contract(v1) });
+    const { code, stdout } = await repository.compat(all);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('No breaking change found')]);
+    expect(stdout).toContain('/orders/v1  HEAD:./old.json → v1.json\n');
+    expect(stdout).toContain('/orders/v1 → /orders/v2  v1.json → v2.json\n');
+    // Otherwise the route would be removed, and another one added.
+    expect(stdout).toContain('1 change between majors');
+  });
+
   it.each(compatFormats)('prints the same in every working directory: %s', async (format) => {
     const files = Object.fromEntries(Object.entries(sound).map(([name, text]) => [`api/${name}`, text]));
     const repository = Repository.of(files).write({ 'api/v1.json': contract(broken) });
