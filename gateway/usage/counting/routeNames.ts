@@ -200,6 +200,11 @@ export function unlistedVersionIn(
   segmentsOfIds: number,
 ): { readonly version: string; readonly resource: string } | undefined {
   const version = versionId(path, basePath, segmentsOfIds);
-  if (!/^v(?:0|[1-9]\d{0,2})$/.test(segmentOf(version)) || !apis.has(baseOf(version))) return undefined;
+  if (!isCountedUnlisted(version, apis)) return undefined;
   return { version, resource: path.slice(basePath.length + 1 + version.length) };
+}
+
+/** Whether the requests to a version that is not listed are counted under its name. */
+export function isCountedUnlisted(version: string, apis: Apis<unknown>): boolean {
+  return /^v(?:0|[1-9]\d{0,2})$/.test(segmentOf(version)) && apis.has(baseOf(version));
 }

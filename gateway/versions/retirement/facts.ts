@@ -2,7 +2,12 @@ import { apiOf, type RetireSettings, totalsOfApi } from '../../config/api.ts';
 import type { Snapshot, Version } from '../../config/snapshot.ts';
 import { completeDaysSince, evidenceOf } from '../../usage/callFacts.ts';
 import { onlyFails } from '../../usage/counting/countedExchange.ts';
-import { currentNameOf, type LedgerRoute, requestsWithoutRoute } from '../../usage/counting/routeNames.ts';
+import {
+  currentNameOf,
+  isCountedUnlisted,
+  type LedgerRoute,
+  requestsWithoutRoute,
+} from '../../usage/counting/routeNames.ts';
 import { type CallEvidence, type LiveFacts, noLiveFacts, quietSince } from '../../usage/evidence/callEvidence.ts';
 import type { MissingRoute } from '../../usage/evidence/missingRoutes.ts';
 import type { Remark } from '../../usage/evidence/remark.ts';
@@ -146,9 +151,14 @@ export async function gatherFacts(
 
 /**
  * Open requests are not known by route. But every process has just added them to the ledger, as requests to their routes, and
- * `callersOf` counts them. Waiting requests are not in it: any of them may be to the route.
+ * `callersOf` counts them. Waiting requests are not in it: any of them may be to the route. Calls of a version of an API that is removed
+ * are counted under no version.
  */
-function liveFactsAbout({ route }: RetirementSubject, { live = noLiveFacts }: FactSources): LiveFacts {
+function liveFactsAbout({ name, route }: RetirementSubject, { live = noLiveFacts, snapshot }: FactSources): LiveFacts {
+  if (!snapshot.versions.has(name) && !isCountedUnlisted(name, snapshot.apis)) {
+    const text = `Calls of /${name} may be missing: while routes.yaml does not list it, they are not counted under its name.`;
+    return { ...live, gaps: [...live.gaps, { code: 'calls_not_counted', text }] };
+  }
   return route ? { ...live, inFlight: 0, lastRemembered: undefined } : live;
 }
 

@@ -58,6 +58,22 @@ describe.each(readersOn)('the facts from a ledger on %s', (_database, makeReader
     expect((await gatherFacts(versionOf(snapshot, 'v1'), sources, 7 * day, now)).adaptedFrom).toBe(from);
   });
 
+  it.each([
+    ['orders/v1', 'not yet'],
+    ['orders/v2', 'yes'],
+    ['drinks/v1', 'not yet'],
+    ['v1234', 'not yet'],
+    ['v9', 'yes'],
+  ])('of /%s, which is removed: the answer is %s, because calls of some are not counted', async (name, answer) => {
+    const one = snapshotFrom({ routes: { '/v1': upstream } });
+    const host = name === 'orders/v1' ? one : hostOf(one, { '/orders': one });
+    const rows = [row(name, 'a', now - 200 * day)];
+    const sources = { snapshot: host, queries: read(ledgerWith(rows, now - 300 * day).ledger), report: noReport };
+    const verdict = retirementVerdict(await gatherFacts({ name }, sources, 7 * day, now));
+    expect(verdict.answer).toBe(answer);
+    expect(verdict.reasons.some(({ code }) => code === 'calls_not_counted')).toBe(answer === 'not yet');
+  });
+
   it('start at the hour in which the quiet period starts', async () => {
     expect(new Date((await factsOf({})).evidence.since).toISOString()).toBe('2026-11-14T12:00:00.000Z');
   });
