@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { BrownoutSettings } from './clientRules.ts';
 import type { NotifyReceiver } from './notifySettings.ts';
 
@@ -17,8 +16,6 @@ export interface Api {
   readonly compat: CompatSettings;
   /** The receivers of its events. Empty: nothing is sent. */
   readonly notify: readonly NotifyReceiver[];
-  /** Who answers for the API, for reports. */
-  readonly owner?: string | undefined;
 }
 
 // In the settings below, durations are in ms and instants in epoch ms.
@@ -87,8 +84,15 @@ export function idIn(base: string, segment: string): string {
   return `${base}/${segment}`.slice(1);
 }
 
+/** A base has at most so many segments. */
+export const maxBaseSegments = 4;
+const baseSegment = '[A-Za-z0-9._~-]+';
+
+/** The characters of a base. */
+export const basePattern = new RegExp(`^(?:/${baseSegment})+$`);
+
 // No segment of a base looks like a version, so the first segment that does ends an id.
-const idAtStart = /^(?:(?![vV]\d)[A-Za-z0-9._~-]+\/){0,4}v(?:0|[1-9]\d{0,15})(?![^/])/;
+const idAtStart = new RegExp(`^(?:(?![vV]\\d)${baseSegment}/){0,${maxBaseSegments}}v(?:0|[1-9]\\d{0,15})(?![^/])`);
 
 /** The form of an id, for a JSON Schema. */
 export const idPattern = `${idAtStart.source}$`;
@@ -108,7 +112,7 @@ export function majorOf(id: string): number {
   return Number(segmentOf(id).slice(1));
 }
 
-/** The order of versions in a report: API by API, the one at the root first, and the lowest major of each first. */
+/** Sorts ids by API, the API at the root first, then by major. */
 export function compareIds(a: string, b: string): number {
   const [baseOfA, baseOfB] = [baseOf(a), baseOf(b)];
   if (baseOfA !== baseOfB) return baseOfA < baseOfB ? -1 : 1;
@@ -179,14 +183,11 @@ export function ignoredClientsOf({ apis }: Host<Pick<Api, 'base' | 'retire'>>): 
   return [...new Set(ignored)];
 }
 
-/** The receivers of all APIs, each once. Those of the root are first. An API inherits them, and they are not its own. */
+/** The receivers of all APIs. Those of the root are first. */
 export function receiversOf(host: Host<Api>): ApiReceiver[] {
-  const { notify: ofAll } = rootApi(host);
   const others = [...host.apis.values()].filter(({ base }) => base !== rootBase);
-  const ofOthers = others.flatMap(({ base, notify }) =>
-    notify.filter((one) => !ofAll.some((root) => isDeepStrictEqual(one, root))).map((one) => ({ ...one, api: base })),
-  );
-  return [...ofAll, ...ofOthers];
+  const ofOthers = others.flatMap(({ base, notify }) => notify.map((one) => ({ ...one, api: base })));
+  return [...rootApi(host).notify, ...ofOthers];
 }
 
 /** A receiver, and whose it is. */
@@ -244,8 +245,8 @@ export function listedBases({ apis }: Host<Api>): string[] {
 }
 
 /**
- * The edit with the settings that judge it. An API that the edit removes is judged by its running settings: those of the root may be
- * looser. If nobody knows its settings, by the strictest ones. `versions`: the versions about which it is asked.
+ * The edit, together with the APIs that it removes. An API keeps its running settings, because those of the root may be looser. If its
+ * settings are not known, it gets the strictest ones of all APIs. `versions`: the versions about which the guard asks.
  */
 export function withRemovedApis<One extends Host<Api>>(
   edit: One,

@@ -5,7 +5,7 @@ import { gatewaySections, type Source, valueAt } from './source.ts';
 /** The sections that an API has of its own; all others belong to the gateway. */
 export const apiSections = ['routes', 'defaults', 'guard', 'retire', 'brownout', 'compat', 'notify'] as const;
 
-const headKeys: ReadonlySet<string> = new Set(['owner', 'listed']);
+const headKeys: ReadonlySet<string> = new Set(['listed']);
 
 /** What an API says about itself: the keys that a file does not have. */
 export function headOf(apiTree: unknown): Readonly<Record<string, unknown>> {

@@ -65,7 +65,6 @@ function apiFrom(context: RuleContext): Api {
   return {
     base,
     listed: context.head?.listed ?? true,
-    ...(context.head?.owner !== undefined && { owner: context.head.owner }),
     guard: { ...config.guard, force: forceOf(context) },
     retire: {
       quiet: config.retire.quiet,
@@ -97,8 +96,8 @@ function apiFrom(context: RuleContext): Api {
  */
 function forceOf({ base, config, apis }: RuleContext): ReadonlyMap<string, string> {
   const ofGateway = Object.entries(apis.get(rootBase)?.config.guard.force ?? {}).filter(([key]) => {
-    const owner = baseOf(key.slice(1));
-    return (apis.has(owner) ? owner : rootBase) === base;
+    const named = baseOf(key.slice(1));
+    return (apis.has(named) ? named : rootBase) === base;
   });
   const own = base === rootBase ? [] : Object.entries(config.guard.force);
   return new Map([

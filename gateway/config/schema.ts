@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { basePattern } from './api.ts';
 import { apiSections } from './apiSource.ts';
 import { fleet } from './schema/fleet.ts';
 import { notify } from './schema/notify.ts';
 import { defaults, routes } from './schema/routes.ts';
 import { section } from './schema/scalar.ts';
 import { brownout, compat, gateway, guard, log, retire, telemetry, usage } from './schema/settings.ts';
-import { flag, text } from './schema/words.ts';
+import { flag } from './schema/words.ts';
 
 /** A whole routes.yaml: keys, types and defaults. The JSON Schema for editors is generated from it. */
 export const routesFile = section({
@@ -27,7 +28,6 @@ export const routesFile = section({
 
 /** What an API below `apis` says about itself, beside its sections. */
 export const apiHead = section({
-  owner: text('the name of a team').optional().describe('Who answers for the API: a text for reports.'),
   listed: flag.prefault(true).describe('Whether the API is listed where the APIs of the host are listed.'),
 });
 
@@ -93,7 +93,7 @@ export function schemaText(): string {
       routes,
       apis: {
         ...apis,
-        propertyNames: { pattern: '^(/[A-Za-z0-9._~-]+){1,4}$' },
+        propertyNames: { pattern: basePattern.source },
         additionalProperties: {
           ...api,
           required: ['routes'],

@@ -98,9 +98,9 @@ function refusal(faults: readonly Fault[]): ConfigResult {
 }
 
 interface Contexts {
-  /** Of the API at the root. */
+  /** The context of the API at the root. */
   readonly context: RuleContext;
-  /** Of the API at the root, and of each other API. */
+  /** The faults of the API at the root, and of each other API. */
   readonly typeFaults: readonly (readonly Fault[])[];
 }
 

@@ -76,8 +76,8 @@ export interface UsageQueries {
   movement(from: string, to: string, since: number): Promise<readonly ClientMovement[]>;
   /**
    * The requests of one client to each version and route of one API, without routes on which all its requests failed. `client`: its
-   * name in the ledger. Undefined if no version of the API has ever answered the client 2xx. The same statements run for an unknown client and for
-   * a client that was never answered 2xx, so that the time of the query does not tell which of these two it is.
+   * name in the ledger. Undefined if no version of the API has ever answered the client 2xx. The same statements run for an unknown client
+   * and for a client that was never answered 2xx, so that the time of the query does not tell which of these two it is.
    */
   acceptedUse(
     client: string,

@@ -1,11 +1,10 @@
 import { membersOf } from '../../shared/json.ts';
-import { rootBase } from '../api.ts';
+import { basePattern, maxBaseSegments, rootBase } from '../api.ts';
 import type { Fault, Path } from '../fault.ts';
 import { quotedValue } from '../fault.ts';
 import { nameOfType } from '../schema/scalar.ts';
 import { type ConfigValues, jsonSchema } from '../schema.ts';
 import { faultAt, faultAtKey, gatewaySections, hasValue, type Source, valueAt } from '../source.ts';
-import { basePattern } from './routes.ts';
 import type { ConfigRule } from './rule.ts';
 
 /** A rule about the key `apis`, which looks at the whole file. */
@@ -34,7 +33,6 @@ export const apisAreMaps = ruleOfFile((source, bases) => {
   });
 });
 
-const maxSegments = 4;
 const maxLength = 100;
 // Pages of the gateway are below the path of an API.
 const pages: ReadonlySet<string> = new Set([
@@ -66,7 +64,7 @@ function problemOfBase(base: string): readonly [message: string, remedy: string]
     return ['has an empty segment or a dot segment', 'Write a path such as /orders.'];
   if (!basePattern.test(base))
     return ['has a character that a base cannot have', 'Write letters, digits, `.`, `_`, `~` and `-`.'];
-  if (segments.length > maxSegments) return [`has more than ${maxSegments} segments`, 'Write a shorter path.'];
+  if (segments.length > maxBaseSegments) return [`has more than ${maxBaseSegments} segments`, 'Write a shorter path.'];
   if (base.length > maxLength) return [`has more than ${maxLength} characters`, 'Write a shorter path.'];
   const version = segments.find((one) => /^v\d/i.test(one));
   if (version !== undefined)

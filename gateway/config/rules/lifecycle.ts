@@ -1,5 +1,5 @@
 import { dateText } from '../../shared/instant.ts';
-import { baseOf, idOfReference } from '../api.ts';
+import { baseOf, basePattern, idOfReference } from '../api.ts';
 import type { Fault } from '../fault.ts';
 import {
   type Contract,
@@ -11,7 +11,7 @@ import {
   type UnusableContract,
 } from '../snapshot.ts';
 import { faultAt, faultAtKey, hasValue } from '../source.ts';
-import { basePattern, isPrefix, problemOfVersionIn, routeKeys } from './routes.ts';
+import { isPrefix, problemOfVersionIn, routeKeys } from './routes.ts';
 import {
   type ConfigRule,
   isInService,

@@ -1,4 +1,5 @@
 import { membersOf } from '../../shared/json.ts';
+import { basePattern } from '../api.ts';
 import type { Fault } from '../fault.ts';
 import { faultAt, faultAtKey, hasValue, type Source, valueAt } from '../source.ts';
 import type { ConfigRule } from './rule.ts';
@@ -21,9 +22,6 @@ export const needsRoute: ConfigRule = ({ source }) => {
     ),
   ];
 };
-
-/** The characters of a base. */
-export const basePattern = /^(?:\/[A-Za-z0-9._~-]+)+$/;
 
 const prefixPattern = /^\/v(?:0|[1-9]\d*)$/;
 

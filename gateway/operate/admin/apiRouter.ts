@@ -51,8 +51,8 @@ const bodyLimits: Partial<Record<keyof AdminApi, number>> = {
 export function apiRouter(handlers: Partial<ApiHandlers>): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   const segmentsOf = (name: string) => name.split('/').length;
-  // The id of a version may have several segments, and some proxies decode the slash in `orders%2Fv1`. What follows an id in the
-  // longer paths is no version, so these paths are tried first.
+  // The id of a version may have several segments, because some proxies decode the slash in `orders%2Fv1`. So the path that ends with
+  // an id also matches `orders/v1/requests`: longer paths are tried first.
   const names = (Object.keys(handlers) as (keyof AdminApi)[]).sort((a, b) => segmentsOf(b) - segmentsOf(a));
   for (const name of names) {
     const [method, template = ''] = name.split(' ');

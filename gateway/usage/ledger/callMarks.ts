@@ -224,8 +224,10 @@ export class CallMarker {
   #writeTo(slot: number, version: string): boolean {
     if (this.#descriptor === undefined) return false;
     try {
-      writePlace(this.#value, version, this.last);
-      const length = slot < slotsPerTable ? bytesPerSlot : placeBytes;
+      const isPlace = slot >= slotsPerTable;
+      if (isPlace) writePlace(this.#value, version, this.last);
+      else this.#value.writeDoubleLE(this.last);
+      const length = isPlace ? placeBytes : bytesPerSlot;
       return writeSync(this.#descriptor, this.#value, 0, length, offsetOf(this.process, slot)) === length;
     } catch {
       return false;

@@ -97,7 +97,8 @@ export class ClientReads {
 
   /**
    * The requests of one client to each version and route of one API, without routes on which all its requests failed. Undefined if no
-   * version of the API has ever answered the client 2xx. The same statements run in both cases, so that their time does not tell which one it is.
+   * version of the API has ever answered the client 2xx. The same statements run in both cases, so that their time does not tell which
+   * one it is.
    */
   async acceptedUse(
     client: string,

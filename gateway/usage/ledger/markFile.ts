@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { linkSync, lstatSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { baseOf, majorOf, rootBase } from '../../config/api.ts';
+import { baseOf, isId, majorOf, rootBase } from '../../config/api.ts';
 import { realPathOf } from '../../config/location.ts';
 import { makeFolder, readRegularFile } from '../../shared/fileSystem.ts';
 
@@ -97,7 +97,7 @@ export function readPlace(content: Buffer, offset: number): Omit<CallMark, 'proc
   if (content.compare(unusedPlace, 0, placeBytes, offset, end) === 0) return undefined;
   const at = content.readDoubleLE(offset);
   const version = content.toString('latin1', offset + bytesPerSlot, end).replace(/\0+$/, '');
-  if (!isTime(at) || !/^[\w.~/-]+\/v\d+$/.test(version)) throw new Error(damaged);
+  if (!isTime(at) || !isId(version)) throw new Error(damaged);
   return { version, at };
 }
 

@@ -116,8 +116,8 @@ const evidenceTable = `
 `;
 
 /**
- * `losses`: calls of `version` ('' is all versions, `orders/` those of one API) from `began` to `ended` may be missing in the ledger. `counted`: all calls of a
- * serving process up to its mark `until` are in the ledger (`callMarks.ts`). Epoch ms.
+ * `losses`: calls of `version` ('' is all versions, `orders/` those of one API) from `began` to `ended` may be missing in the ledger.
+ * `counted`: all calls of a serving process up to its mark `until` are in the ledger (`callMarks.ts`). Epoch ms.
  */
 const lossTables = `
   CREATE TABLE losses (version TEXT NOT NULL, began INTEGER NOT NULL, ended INTEGER NOT NULL, reason TEXT NOT NULL);

@@ -110,7 +110,8 @@ function lossOfAll(
 
 /**
  * The calls since the last write of clients that the gateway of the ledger ignores, so that their calls are not marked, although they
- * count in the question. `ignored`: those that do not count in it, as of `ignoredClientsOf`. Empty for a new ledger. @throws the errors of SQLite
+ * count in the question. `ignored`: those that do not count in it, as of `ignoredClientsOf`. Empty for a new ledger.
+ * @throws the errors of SQLite
  */
 export function unmarkedCalls(database: DatabaseSync, ignored: readonly string[], now: number): Loss[] {
   const { value } = database.prepare(`SELECT value FROM meta WHERE key = 'unmarked'`).get() ?? {};

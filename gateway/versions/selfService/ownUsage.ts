@@ -13,10 +13,10 @@ export const ownUsagePeriodMs = 30 * 86_400_000;
 const maxRoutes = 200;
 
 /**
- * The JSON of `GET /versions/me` of an API: its versions and routes that one client has called in the last 30 days. Of a version in the stage
- * active, it lists only routes whose end is announced. A version without listed routes is left out. Earlier calls than `counted_since` may
- * be missing; null: calls of the whole period may be missing. Undefined: no backend of the API has ever accepted the client. The acceptance by another API does not count: an API
- * may answer 2xx to any key. `now`: epoch ms.
+ * The JSON of `GET /versions/me` of an API: its versions and routes that one client has called in the last 30 days. Of a version in the
+ * stage active, it lists only routes whose end is announced. A version without listed routes is left out. Earlier calls than
+ * `counted_since` may be missing; null: calls of the whole period may be missing. Undefined: no backend of the API has ever accepted the
+ * client. Another API's acceptance does not count, because an API may answer 2xx to any key. `now`: epoch ms.
  */
 export async function ownUsage(
   queries: Pick<UsageQueries, 'acceptedUse' | 'coverage' | 'problem'>,

@@ -27,7 +27,7 @@ export type AskOwnUsage = (client: ClientOfApi) => Promise<OwnUsageAnswer>;
 export interface ClientOfApi {
   /** Its name in the ledger. */
   readonly client: string;
-  /** Of the API. */
+  /** The base of the API. */
   readonly base: string;
 }
 
@@ -38,7 +38,7 @@ interface OwnUsageRequest {
   /** The address of the client, not of a proxy in between. */
   readonly address: string;
   readonly identification: ClientIdentification;
-  /** Of the API that is asked. */
+  /** The base of the API that is asked. */
   readonly base: string;
   /** Epoch ms. */
   readonly now: number;

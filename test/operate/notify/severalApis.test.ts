@@ -44,7 +44,7 @@ it('sends an event to the receivers of its API, and those of the root, once', as
     await startReceiver(),
     await startReceiver(),
   ];
-  // /orders has inherited both receivers of the root, and /pay names one of /orders.
+  // /orders repeats both receivers of the root, and /pay names one of /orders.
   const host = await hostWith({ root: [root, shared], orders: [root, shared, orders], pay: [orders, pay] });
   // It also names one of the root, with other settings.
   const [ofPay, ofRoot] = [apiOf('pay/v1', host), rootApi(host)];
@@ -61,16 +61,17 @@ it('sends an event to the receivers of its API, and those of the root, once', as
   expect(pay.titles().filter((one) => one.includes('deprecated'))).toEqual([expect.stringMatching(/^\/pay\/v1 is/)]);
 });
 
-it('lists an inherited receiver once, and gives each API its own key', async () => {
+it('gives the receivers of each API their own keys', async () => {
   const [root, orders] = [await startReceiver(), await startReceiver()];
   const host = await hostWith({ root: [root], orders: [root, orders], pay: [orders] });
   const receivers = receiversOf(host);
   expect(receivers.map(({ url, api }) => [url, api])).toEqual([
     [root.url, undefined],
+    [root.url, '/orders'],
     [orders.url, '/orders'],
     [orders.url, '/pay'],
   ]);
-  expect(new Set(receivers.map(receiverKeyOf)).size).toBe(3);
+  expect(new Set(receivers.map(receiverKeyOf)).size).toBe(4);
 });
 
 it('has only the versions and requests of its API in the digest of an API', async () => {
